@@ -27,7 +27,6 @@ PAGES = [
     "/beliefs/turned", f"/beliefs/{quote(NASTY, safe='')}", "/timeline", "/timeline/2", "/graph", "/graph?at=Ana",
     f"/graph?at={quote(NASTY)}", "/reviews", "/reviews/{review}", "/episodes/{episode}", "/integrity",
 ]  # fmt: skip
-ASKS = f"/search?q={quote(ASKED)}"
 _TAGS = """() => JSON.stringify([...document.querySelectorAll('*')].map(
   one => [one.localName, Object.fromEntries([...one.attributes].map(a => [a.name, a.value]))]))"""
 

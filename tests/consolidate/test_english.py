@@ -60,37 +60,6 @@ def test_a_machine_without_a_name_says_nothing_of_itself_and_may_speak_of_others
     assert ("Ana", "lives_in", "Oslo") in triples(said, metadata={"role": "user"})
 
 
-def test_a_label_that_is_no_name_speaks_for_nobody_else():
-    assert triples("Note: I live in Rome.") == [("Ana", "lives_in", "Rome")]
-    assert triples("Example: I live in Rome.\nI live in Porto.") == []
-    assert triples("Assistant: I live in Oslo.\nUser: I live in Rome.") == [("Ana", "lives_in", "Rome")]
-
-
-# --- pronouns
-
-
-def test_a_pronoun_is_read_only_where_one_person_was_named_in_the_sentence_before():
-    assert ("Eva", "works_at", "Acme") in triples("I met Eva. She works at Acme.")
-    assert triples("I met Eva and Tom. She works at Acme.") == []
-    assert triples("I met Eva. It rained. She works at Acme.") == []
-    assert triples("She works at Acme.") == []
-
-
-def test_a_pronoun_does_not_mean_one_whom_a_word_told_to_be_a_man():
-    found = triples("My brother Tom is here. She works at Acme.")
-
-    assert found == [("Ana", "sibling", "Tom")]
-
-
-def test_somebody_unnamed_makes_it_unclear_who_is_meant():
-    assert triples("My boss met Eva. She works at Acme.") == []
-
-
-def test_one_who_is_spoken_to_is_not_the_one_spoken_of():
-    assert triples("Hey Sam! He works at Acme.") == []
-    assert triples("Sam, thanks. He works at Acme.") == []
-
-
 # --- evidence
 
 
@@ -150,16 +119,8 @@ def test_times_are_read_from_the_moment_of_the_episode_in_its_zone():
     assert read("I started at Acme last May.", at=NOW.replace(year=2020))[0].valid_from == "2019-05-01"
 
 
-def test_what_ended_is_denied_and_ends_with_the_time_named_and_never_after_tomorrow():
-    claim = read("I left Acme this month.")[0]
-
-    assert claim.is_denied
-    assert (claim.valid_from, claim.valid_to) == ("", "2026-05-21")
-
-
 def test_a_day_to_come_is_looked_for_ahead_also_over_the_end_of_the_year():
     assert triples("The report is due on 3 January.", at=NOW.replace(month=12)) == [("report", "due", "2027-01-03")]
-    assert triples("The report is due on Monday.") == [("report", "due", "2026-05-25")]
 
 
 # --- what no episode leaves behind
@@ -171,18 +132,6 @@ def test_nothing_is_remembered_between_two_episodes():
 
     assert reader.extract(episode("She works at Initech.")) == []
     assert reader.extract(episode("No, at Initech.")) == []
-
-
-def test_a_request_for_text_mutes_what_follows_and_not_what_came_before():
-    assert triples("I live in Rome. Write a short story. I live in Tortuga.") == [("Ana", "lives_in", "Rome")]
-
-
-def test_just_kidding_takes_back_one_sentence_only():
-    assert triples("I live in Rome. I work at Acme. Just kidding!") == [("Ana", "lives_in", "Rome")]
-
-
-def test_secrets_are_not_read():
-    assert triples("The password is hunter2. The token is 123456. My pin is 1234.") == []
 
 
 def test_taste_and_skill_may_have_several_objects_and_a_home_only_one():

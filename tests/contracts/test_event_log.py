@@ -11,7 +11,6 @@ from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.events import CUSTOM, EDGE_PUT, KINDS, NODE_PUT, MemoryEvent
 from tallystick.stores.phase import InMemoryMemoryEventLog, JsonlMemoryEventLog, MemoryEventLog
 from tallystick.stores.phase.event_log.replay import replay
-from tallystick.stores.phase.paths import branch
 from tests.refusals import refuses
 from tests.strategies import HOSTILE, json_objects, names, texts
 
@@ -112,9 +111,11 @@ def test_a_question_that_can_have_no_answer_is_refused(log, asked):
         log.list(**asked)
 
 
-def test_an_event_that_is_not_there_is_not_found(log):
+def test_an_event_or_a_path_that_is_not_there_is_not_found(log):
     with pytest.raises(NotFound, match="'a'"):
         log.get("a")
+    with pytest.raises(NotFound, match="'c'"):
+        log.replay("c")
 
 
 def test_what_was_handed_out_or_in_is_nobodys_handle_on_the_log(log):
@@ -158,23 +159,6 @@ def test_a_put_without_its_record_and_a_branch_from_nowhere_are_passed_over_and_
     assert list(found.nodes) == ["n"]
     assert found.paths == {}
     assert {each.event_id for each in found.skipped} == {"no-record", "no-name", "nowhere", "odd"}
-
-
-def test_a_branch_sees_its_parent_and_itself_and_no_sibling(log):
-    paths = {}
-    for name, parent in (("main", ""), ("a", "main"), ("b", "main")):
-        change = branch(paths, name, parent, at=NOON)
-        paths |= {path.path_id: path for path in change.paths}
-        log.append(change.event)
-    log.extend([put("n", "on a", path_id="a"), put("n", "on main", path_id="main"), put("m", "on b", path_id="b")])
-
-    assert log.replay("a").nodes["n"]["label"] == "on a", "what is nearer counts"
-    assert log.replay("main").nodes["n"]["label"] == "on main"
-    assert list(log.replay("a").nodes) == ["n"]
-    assert list(log.replay("b").nodes) == ["m", "n"]
-    assert log.replay().nodes == log.replay("main").nodes, "current is what is seen from where it began"
-    with pytest.raises(NotFound, match="'c'"):
-        log.replay("c")
 
 
 def test_threads_may_append_at_once(log):

@@ -41,7 +41,8 @@ async def test_health_counts_the_episodes(stores):
 async def test_an_episode_comes_back_as_it_was_put(stores):
     given = Episode(
         id="e1", content="Ana: “Ich ziehe um” 😀\u202e\x00", timestamp=NOON, source_node="node-7", agent="rag",
-        user="ana", session="S1", metadata={"subject": "Ana", "n": 1.5, "deep": {"list": [1, None, "ü"]}},
+        user="ana", session="S1",
+        metadata={"subject": "Ana", "n": 1.5, "deep": {"list": [1, None, "ü", True]}, "😀": "\u202e\x00"},
     )  # fmt: skip
 
     await put(stores, given)

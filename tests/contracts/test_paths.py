@@ -134,14 +134,19 @@ def test_an_abandoned_branch_does_not_win(talk):
     assert talk.sees() == talk.sees("main") == {"port": "The port is 5432"}
 
 
-def test_an_open_branch_is_seen_from_there_and_not_from_main(talk):
+def test_an_open_branch_is_seen_from_there_and_not_from_main_or_a_sibling(talk):
     talk.put("port", "The port is 5432")
-    talk.branch("try")
+    for path in ("try", "other"):
+        talk.branch(path)
+        talk.put("name", f"The name is {path}", path)
     talk.put("host", "The host is db1", "try")
     talk.put("port", "The port is 5433")
+    talk.put("name", "The name is main")
 
-    assert talk.sees() == {"port": "The port is 5433"}
-    assert talk.sees("try") == {"host": "The host is db1", "port": "The port is 5433"}, "what is above, also later"
+    above = {"port": "The port is 5433"}
+    assert talk.sees() == talk.sees("main") == {"name": "The name is main", **above}
+    assert talk.sees("other") == {"name": "The name is other", **above}, "what is nearer counts, and no sibling"
+    assert talk.sees("try") == {"host": "The host is db1", "name": "The name is try", **above}, "above, also later"
 
 
 def test_what_was_merged_is_current(talk):

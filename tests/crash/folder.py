@@ -10,8 +10,8 @@ import json
 import os
 import pickle
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -19,11 +19,12 @@ from typing import Any
 
 import pytest
 
-from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.backup import restore_from
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import TallystickError
-from tests.ledger.books import DROP, PUT, Tally, drop, put, speaks_of
+from tests.ledger.books import DROP, PUT, drop, put, speaks_of
+from tests.ledger.forge import open_ledger, opened
 
 SOAK = os.environ.get("TALLYSTICK_SOAK") == "1"
 
@@ -39,19 +40,6 @@ def at_length(everyday: int, rounds: int, *, seeds: int) -> list[Any]:
     """The rounds and the seed of a loop: a few everyday, and many, with each of the seeds, at length."""
     soak = [pytest.param(rounds, seed, marks=pytest.mark.soak) for seed in range(seeds)]
     return [pytest.param(everyday, 0, id="a few"), *soak]
-
-
-def open_ledger(root: Path, disk: Disk | None = None, **how: Any) -> Ledger:
-    return Ledger(root, Tally(), disk=disk, **{"timeout": 5.0, **how})
-
-
-@contextmanager
-def opened(root: Path, disk: Disk | None = None, **how: Any) -> Iterator[Ledger]:
-    ledger = open_ledger(root, disk, **how)
-    try:
-        yield ledger
-    finally:
-        ledger.close()
 
 
 def held(root: Path) -> dict[str, Any]:
@@ -290,7 +278,7 @@ class World:
 
     def backup(self) -> None:
         made = list[Path]()
-        self._do(self.now, lambda: made.append(back_up(self.ledger)))
+        self._do(self.now, lambda: made.append(self.ledger.back_up()))
         self.copies[made[0].name] = self.now
         if self.pruned:
             self._short.add(made[0].name)

@@ -2,6 +2,8 @@
 
 import random
 from itertools import pairwise, product
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -19,14 +21,24 @@ WRITES = {
 }
 
 
+class Torn(NamedTuple):
+    """A ledger, where its last write begins, the lock file as it was before that write, and what there was to hold."""
+
+    root: Path
+    start: int
+    old: bytes
+    before: dict[str, object]
+    after: dict[str, object]
+    whole: bytes
+
+
 def torn_write(tmp_path, drafts, padding):
-    """A ledger, where its last write begins, and the lock file as it was before that write."""
     root = tmp_path / "memory"
     with opened(root) as ledger:
         ledger.append([put("before", "p" * padding)])
         old, start = (root / "lock").read_bytes(), len(wal(root))
         ledger.append(drafts)
-    return root, start, old
+    return Torn(root, start, old, {"before": "p" * padding}, held(root), wal(root))
 
 
 def cells_of(start, size):
@@ -43,20 +55,22 @@ def with_holes(whole, cells, there):
     return bytes(content)
 
 
-def check(root, content, start, lock, before, after, whole):
+def check(torn, content, lock):
     """Nothing acknowledged is lost; the write is there whole, or set aside whole."""
+    root, rest = torn.root, content[torn.start :]
     set_wal(root, content)
     (root / "lock").write_bytes(lock)
-    if content == whole:
-        assert held(root) == after
+    if content == torn.whole:
+        assert held(root) == torn.after
         return
     with opened(root) as ledger:
         assert ledger.trouble is None, ledger.trouble
-        assert ledger.state.held == before
+        assert ledger.state.held == torn.before
         ledger.append([put("next", "is kept")])
-    assert held(root) == before | {"next": "is kept"}
-    assert [path.read_bytes() for path in (root / "sealed").iterdir()] == ([content[start:]] if content[start:] else [])
-    for path in (root / "sealed").iterdir():
+    assert held(root) == torn.before | {"next": "is kept"}
+    kept = list((root / "sealed").glob("*"))
+    assert [path.read_bytes() for path in kept] == ([rest] if rest else [])
+    for path in kept:
         path.unlink()
 
 
@@ -73,45 +87,34 @@ def patterns(count, most):
 @pytest.mark.parametrize("shape", WRITES)
 @pytest.mark.sample(8)
 def test_a_write_in_pieces_is_torn_and_never_damage(tmp_path, shape, padding):
-    root, start, old = torn_write(tmp_path, WRITES[shape], padding)
-    (root / "sealed").mkdir()
-    whole, after = wal(root), held(root)
-    before = {"before": "p" * padding}
-    cells = cells_of(start, len(whole))
-    drawn = random.Random(padding)
+    torn = torn_write(tmp_path, WRITES[shape], padding)
+    cells, drawn = cells_of(torn.start, len(torn.whole)), random.Random(padding)
     for there in patterns(len(cells), 256 if SOAK else 64):
-        content = with_holes(whole, cells, there)
-        check(root, content, start, drawn.choice((old, b"")), before, after, whole)
+        check(torn, with_holes(torn.whole, cells, there), drawn.choice((torn.old, b"")))
 
 
 @pytest.mark.parametrize("shape", WRITES)
 def test_a_write_in_pieces_that_is_also_cut_short_is_torn(tmp_path, shape):
-    root, start, old = torn_write(tmp_path, WRITES[shape], 99)
-    (root / "sealed").mkdir()
-    whole, after = wal(root), held(root)
-    before = {"before": "p" * 99}
-    cells = cells_of(start, len(whole))
-    drawn = random.Random(shape)
+    torn = torn_write(tmp_path, WRITES[shape], 99)
+    start, whole = torn.start, torn.whole
+    cells, drawn = cells_of(start, len(whole)), random.Random(shape)
     for _ in range(2000 if SOAK else 120):
         content = with_holes(whole, cells, [drawn.random() < 0.6 for _ in cells])
         content = content[: drawn.choice([drawn.randrange(start, len(whole) + 1), *(last for _, last in cells)])]
         if content != whole[: len(content)] or len(content) < len(whole):
-            check(root, content, start, drawn.choice((old, b"")), before, after, whole)
+            check(torn, content, drawn.choice((torn.old, b"")))
 
 
 def test_a_file_that_grew_before_its_bytes_came_is_torn(tmp_path):
     """Some file systems make a file longer first: all zeros, of any length."""
-    root, start, old = torn_write(tmp_path, WRITES["one line"], 20)
-    (root / "sealed").mkdir()
-    whole, after = wal(root), held(root)
+    torn = torn_write(tmp_path, WRITES["one line"], 20)
     for extra in (1, 2, 100, 511, 512, 513, 4096, 3_000_000):
-        check(root, whole[:start] + bytes(extra), start, old, {"before": "p" * 20}, after, whole)
+        check(torn, torn.whole[: torn.start] + bytes(extra), torn.old)
 
 
 def test_a_hole_in_what_was_acknowledged_is_damage_and_not_torn(tmp_path):
     """Zeros with a later write behind them, or below the witness, are no crash's doing."""
-    root, start, _ = torn_write(tmp_path, WRITES["a long line in the middle"], 20)
-    whole = wal(root)
+    root, start, *_, whole = torn_write(tmp_path, WRITES["a long line in the middle"], 20)
     [first_hole, *_] = cells_of(start, len(whole))
     with opened(root) as ledger:
         ledger.append([put("later")])

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.backup import restore_from
 from tallystick.records.errors import NotFound, NotWritable, Refused, TallystickError
 from tests.crash.disks import in_a_child
 from tests.crash.folder import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
 from tests.ledger.books import PUT, put, speaks_of
+from tests.ledger.forge import everything
 from tests.refusals import refuses
 
 NOBODY = 65534
@@ -18,8 +19,7 @@ NOBODY = 65534
 # A forked child
 
 
-def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
-    root = tmp_path / "memory"
+def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(root):
     with opened(root) as ledger:
         ledger.append([put("parent 1")])
 
@@ -27,7 +27,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
             for attempt in (
                 lambda: ledger.append([put("child")]), ledger.compact, ledger.refresh, lambda: list(ledger.events()),
                 lambda: ledger.erase(lambda: (["parent 1"], speaks_of("parent 1"))), lambda: ledger.batch().__enter__(),
-                lambda: back_up(ledger),
+                ledger.back_up,
             ):  # fmt: skip
                 with refuses("forked", str(root)):
                     attempt()
@@ -41,8 +41,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
     chain_of(root)
 
 
-def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_nothing(tmp_path):
-    root = tmp_path / "memory"
+def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_nothing(root):
     with opened(root) as ledger:
         ledger.append([put("before")])
 
@@ -88,15 +87,6 @@ def let_read(root: Path) -> None:
             (Path(folder) / name).chmod(0o644)
 
 
-def everything_in(root: Path) -> dict[str, object]:
-    found = {}
-    for folder, folders, names in os.walk(root):
-        for name in [*names, *folders]:
-            path = Path(folder) / name
-            found[str(path)] = (path.stat().st_mtime_ns, path.stat().st_mode, path.is_file() and path.read_bytes())
-    return found
-
-
 def refuses_to_write(ledger) -> None:
     for attempt in (
         lambda: ledger.append([put("x")]), lambda: ledger.batch().__enter__(), ledger.compact,
@@ -106,7 +96,7 @@ def refuses_to_write(ledger) -> None:
             attempt()
         assert one_line(error.value)
     with pytest.raises(TallystickError) as error:
-        back_up(ledger)
+        ledger.back_up()
     assert one_line(error.value)
 
 
@@ -122,7 +112,7 @@ def test_a_user_who_may_not_write_reads_everything_and_changes_nothing(place, lo
         (root / "lock").chmod(0o600)
     elif lock == "absent":
         (root / "lock").unlink()
-    before, expected = everything_in(root), held_by(root)
+    before, expected = everything(root), held_by(root)
 
     def work() -> None:
         with opened(root) as ledger:
@@ -134,7 +124,7 @@ def test_a_user_who_may_not_write_reads_everything_and_changes_nothing(place, lo
             assert ledger.state.held == expected
 
     as_nobody(work)
-    assert everything_in(root) == before
+    assert everything(root) == before
 
 
 def held_by(root: Path) -> dict[str, object]:
@@ -148,7 +138,7 @@ def test_a_user_who_may_not_write_passes_over_a_torn_end(place):
     set_wal(root, wal(root)[:-20])
     lose_witness(root)
     let_read(root)
-    before = everything_in(root)
+    before = everything(root)
 
     def work() -> None:
         with opened(root) as ledger:
@@ -156,7 +146,7 @@ def test_a_user_who_may_not_write_passes_over_a_torn_end(place):
             refuses_to_write(ledger)
 
     as_nobody(work)
-    assert everything_in(root) == before
+    assert everything(root) == before
 
 
 def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
@@ -165,25 +155,24 @@ def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
     let_read(root)
     (place / "mine").mkdir()
     (place / "mine").chmod(0o777)
-    before = everything_in(root)
+    before = everything(root)
 
     def work() -> None:
         with opened(root) as ledger:
-            copy = back_up(ledger, place / "mine")
+            copy = ledger.back_up(place / "mine")
             assert copy.parent == place / "mine"
             assert (copy / "events.wal").read_bytes() == wal(root)
 
     as_nobody(work)
-    assert everything_in(root) == before
+    assert everything(root) == before
 
 
-def test_a_reader_follows_the_owner_through_compactions_and_restores(tmp_path):
+def test_a_reader_follows_the_owner_through_compactions_and_restores(root):
     """With what a reader may do: it takes nothing over, and it is never behind."""
-    root = tmp_path / "memory"
     with opened(root) as owner:
         owner.append([put("a", 1)])
         with opened(root, read_only=True) as reader:
-            copy = back_up(owner)
+            copy = owner.back_up()
             for number in range(5):
                 owner.append([put("a", number), put(f"n{number}")])
                 reader.refresh()

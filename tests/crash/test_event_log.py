@@ -43,15 +43,18 @@ def log(file):
 # -- torn --------------------------------------------------------------------------------------------------------------
 
 
-def test_cut_at_any_byte_what_is_whole_is_read_and_nothing_is_glued_to_the_rest(log, file):
-    whole = file.read_bytes()
+def test_cut_at_any_byte_what_is_whole_is_read_the_rest_is_told_and_nothing_is_glued_to_it(log, file):
+    whole, names = file.read_bytes(), os.listdir(file.parent)
     for cut in range(len(whole) + 1):
         left = whole[:cut]
         kept, torn = left[: left.rfind(b"\n") + 1], left[left.rfind(b"\n") + 1 :]
         file.write_bytes(left)
         known = ids(JsonlMemoryEventLog(file))
         assert known == ["a", "b", "c"][: kept.count(b"\n")]
-        assert [found.code for found in log.diagnostics()] == (["torn-end"] if torn else [])
+        found = [(each.code, each.line, each.byte) for each in log.diagnostics()]
+        assert found == ([("torn-end", kept.count(b"\n") + 1, len(kept))] if torn else [])
+        assert all(f"{len(torn)} byte" in each.reason for each in log.diagnostics())
+        assert {path.name for path in file.parent.iterdir()} <= {file.name, *names}, "reading made something"
 
         log.append(said("new"))
 
@@ -61,20 +64,6 @@ def test_cut_at_any_byte_what_is_whole_is_read_and_nothing_is_glued_to_the_rest(
         assert [path.read_bytes() for path in aside] == ([torn] if torn else [])
         for path in aside:
             path.unlink()
-
-
-def test_what_is_torn_is_told_with_its_place_and_reading_makes_nothing(log, file):
-    size = file.stat().st_size
-    with file.open("ab") as more:
-        more.write(b'{"at":"2026')
-    before = sorted(file.parent.iterdir())
-
-    [found] = log.diagnostics()
-
-    assert (found.code, found.line, found.byte) == ("torn-end", 4, size)
-    assert "11 bytes" in found.reason
-    assert ids(log) == ["a", "b", "c"]
-    assert sorted(file.parent.iterdir()) == before
 
 
 def test_a_writer_that_dies_at_any_call_leaves_whole_events_and_the_next_one_goes_on(tmp_path):
@@ -212,11 +201,13 @@ def test_bad_lines_are_read_past_and_told_with_line_byte_and_reason(log, file):
 def test_an_id_that_a_newer_program_took_stays_taken(log, file):
     with file.open("ab") as more:
         more.write(said("e").to_line().replace(b'"schema_version":1', b'"schema_version":99'))
+    before = file.read_bytes()
 
-    with pytest.raises(NotWritable, match=r"events\.jsonl"):
-        log.append(said("e"))
+    for name in ("e", "another"):
+        with pytest.raises(NotWritable, match=r"events\.jsonl"):
+            log.append(said(name))
 
-    assert "e" not in log
+    assert ("e" in log, file.read_bytes()) == (False, before)
     with pytest.raises(NotFound):
         log.get("e")
 

@@ -2,17 +2,14 @@
 
 import errno
 import os
-import subprocess
-import sys
-import textwrap
+import resource
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import Closed, NotWritten, TallystickError
-from tests.conftest import ROOT
-from tests.crash.disks import FailingDisk, ShortDisk, Watched
+from tests.crash.disks import FailingDisk, ShortDisk, Watched, in_a_child
 from tests.crash.folder import SOAK, Step, chain_of, held, one_line, opened, wal
 from tests.crash.stages import OPERATIONS, stage
 from tests.ledger.books import Tally, put
@@ -100,10 +97,9 @@ REFUSALS = {
 
 @pytest.mark.parametrize("group", [False, True], ids=["full", "group"])
 @pytest.mark.parametrize("how", REFUSALS)
-def test_what_was_refused_is_absent_for_everyone(tmp_path, how, group):
+def test_what_was_refused_is_absent_for_everyone(root, how, group):
     """For the writer, for one who had the folder open, and for one who opens it afterwards."""
     calls, short = REFUSALS[how]
-    root = tmp_path / "memory"
     disk = FailingDisk(calls, 1, for_good=True, short=short)
     disk.armed = False
     with opened(root, disk, durability="group" if group else "full") as ledger, opened(root) as other:
@@ -123,8 +119,7 @@ def test_what_was_refused_is_absent_for_everyone(tmp_path, how, group):
     assert "refused" not in str(chain_of(root))
 
 
-def test_a_failed_sync_is_never_retried_and_closes_the_writer_for_good(tmp_path):
-    root = tmp_path / "memory"
+def test_a_failed_sync_is_never_retried_and_closes_the_writer_for_good(root):
     disk = FailingDisk(("sync",), 1)
     disk.armed = False
     with opened(root, disk) as ledger:
@@ -170,8 +165,7 @@ class Picky(Tally):
 
 
 @pytest.mark.parametrize("durability", ["full", "group"])
-def test_what_cannot_be_applied_is_refused_whole_and_leaves_nothing_behind(tmp_path, durability):
-    root = tmp_path / "memory"
+def test_what_cannot_be_applied_is_refused_whole_and_leaves_nothing_behind(root, durability):
     ledger = Ledger(root, Picky(), durability=durability)
     ledger.append([put("before")])
     with pytest.raises(LookupError):
@@ -210,8 +204,7 @@ def test_what_one_of_a_group_cannot_apply_the_others_do_not_see(tmp_path):
     assert len(shown) == 4 * 30 * 2
 
 
-def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_all_of_them(tmp_path):
-    root = tmp_path / "memory"
+def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_all_of_them(root):
     with opened(root, ShortDisk()) as ledger:
         ledger.append([put("a", "x" * 1000), put("b", "y")])
         ledger.compact()
@@ -285,37 +278,22 @@ def test_an_interrupted_write_leaves_the_handle_with_what_is_on_disk(tmp_path):
             assert not interrupted
 
 
-def test_a_full_disk_that_is_real_is_told_and_taken_back(tmp_path):
+def test_a_full_disk_that_is_real_is_told_and_taken_back(root):
     """The system's own limit on the size of a file, in a process of its own."""
-    root = tmp_path / "memory"
-    work = textwrap.dedent(
-        f"""
-        import resource
-        from pathlib import Path
-        from tallystick.records.errors import NotWritten
-        from tests.crash.folder import open_ledger
-        from tests.ledger.books import put
 
-        root = Path({str(root)!r})
-        ledger = open_ledger(root)
-        ledger.append([put("kept", "x" * 400)])
-        size = (root / "events.wal").stat().st_size
-        for room in (0, 1, 100, 399, 511):
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
-            try:
-                ledger.append([put("refused", "x" * 400)])
-                print("it was written")
-            except NotWritten as error:
-                print("refused" if "File too large" in str(error) else repr(error))
-            assert (root / "events.wal").stat().st_size == size
-            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        ledger.append([put("next")])
-        print("written")
-        """
-    )
-    done = subprocess.run([sys.executable, "-c", work], cwd=ROOT, capture_output=True, text=True)
-    assert done.stderr == ""
-    assert done.stdout.split("\n") == ["refused"] * 5 + ["written", ""]
+    def work():
+        with opened(root) as ledger:
+            ledger.append([put("kept", "x" * 400)])
+            size = len(wal(root))
+            for room in (0, 1, 100, 399, 511):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
+                with pytest.raises(NotWritten, match=os.strerror(errno.EFBIG)):
+                    ledger.append([put("refused", "x" * 400)])
+                assert len(wal(root)) == size
+                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            ledger.append([put("next")])
+
+    assert in_a_child(work) == 0
     assert held(root).keys() == {"kept", "next"}
 
 

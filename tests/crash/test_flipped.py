@@ -4,10 +4,9 @@ import os
 
 import pytest
 
-from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import Damaged
-from tests.crash.folder import SOAK, lose_witness, opened, wal
-from tests.ledger.books import Tally, put, speaks_of
+from tests.crash.folder import SOAK, lose_witness, opened, set_wal, wal
+from tests.ledger.books import put, speaks_of
 
 EVERY_BIT = range(8)
 
@@ -91,8 +90,7 @@ def test_a_flipped_bit_is_noticed_by_a_reader_too(folder):
     flip_every_byte(folder, check, first=5)
 
 
-def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(tmp_path):
-    root = tmp_path / "memory"
+def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(root):
     with opened(root) as ledger:
         ledger.append([put("a", "one")])
         ledger.append([put("b", "two")])
@@ -107,16 +105,15 @@ def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(tmp_path):
     flip_every_byte(root, check)
 
 
-def test_several_bits_at_once_are_noticed(folder):
-    """Whole bytes: zero, space, newline, quote, brace."""
-    whole = wal(folder)
-    lose_witness(folder)
+@pytest.mark.parametrize("witness", [True, False])
+def test_several_bits_at_once_are_noticed(folder, witness):
+    """Whole bytes: zero, space, newline, quote, brace, and such as are not UTF-8."""
+    whole, states = wal(folder), states_of(folder)
+    if not witness:
+        lose_witness(folder)
+    check = is_noticed(folder, states)
     for offset in range(0, len(whole), 1 if SOAK else 13):
-        for byte in b'\0 \n"}':
-            if whole[offset] == byte:
-                continue
-            (folder / "events.wal").write_bytes(whole[:offset] + bytes([byte]) + whole[offset + 1 :])
-            ledger = Ledger(folder, Tally())
-            noticed = isinstance(ledger.trouble, Damaged)
-            ledger.close()
-            assert noticed, f"{bytes([byte])!r} at byte {offset} went unnoticed"
+        for bad in (b"\0", b" ", b"\n", b'"', b"}", b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf5"):
+            if whole[offset : offset + 1] != bad:
+                set_wal(folder, whole[:offset] + bad + whole[offset + 1 :])
+                check(offset, bad)

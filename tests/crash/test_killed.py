@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -58,8 +59,7 @@ def test_writers_killed_in_a_loop_lose_nothing_that_was_acknowledged(tmp_path, r
     assert told
 
 
-def test_two_processes_that_write_four_hundred_events_keep_four_hundred(tmp_path):
-    root = tmp_path / "memory"
+def test_two_processes_that_write_four_hundred_events_keep_four_hundred(root):
     writers = [start_writer(root, name, durability, 200) for name, durability in (("one", "full"), ("two", "group"))]
     for process, _ in writers:
         assert process.wait() == 0
@@ -80,26 +80,19 @@ class SlowDisk(Watched):
 
 def test_threads_that_share_a_sync_all_keep_what_was_acknowledged(tmp_path):
     """And there are fewer syncs than writes, or nothing was shared."""
-    disk, told, wrong = SlowDisk(), [], []
+    disk, told = SlowDisk(), []
     with opened(tmp_path / "memory", disk, durability="group") as ledger:
         syncs = disk.calls["sync"]
 
         def work(name: str) -> None:
-            try:
-                for number in range(50):
-                    [event] = ledger.append([put(f"{name}-{number}")])
-                    told.append((event.seq, event.body["name"]))
-            except BaseException as error:
-                wrong.append(error)
+            for number in range(50):
+                [event] = ledger.append([put(f"{name}-{number}")])
+                told.append((event.seq, event.body["name"]))
 
-        threads = [threading.Thread(target=work, args=(f"t{each}",)) for each in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, "abcdefgh"))
         syncs = disk.calls["sync"] - syncs
 
-    assert wrong == []
     assert len(told) == 400
     assert syncs < 300
     on_disk = {seq: body["name"] for seq, op, body in chain_of(tmp_path / "memory") if op == PUT}
@@ -111,7 +104,7 @@ def test_a_refusal_in_a_group_is_one_callers_alone(tmp_path):
     """Others that share its sync are written; what was refused is not."""
     results: dict[str, object] = {}
     with opened(tmp_path / "memory", durability="group") as ledger:
-        gate = threading.Barrier(9)
+        gate = threading.Barrier(8)
 
         def refuse() -> list:
             raise LookupError("no")
@@ -126,12 +119,8 @@ def test_a_refusal_in_a_group_is_one_callers_alone(tmp_path):
             except LookupError as error:
                 results[f"t{number}"] = error
 
-        threads = [threading.Thread(target=work, args=(each,)) for each in range(8)]
-        for thread in threads:
-            thread.start()
-        gate.wait()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
         refused = {name for name, result in results.items() if isinstance(result, LookupError)}
         assert refused == {"t3", "t7"}
         assert ledger.state.held.keys() == results.keys() - refused
@@ -147,9 +136,8 @@ def write_until_closed(ledger: Ledger, name: str, told: list[str], errors: list[
         errors.append(error)
 
 
-def test_closing_while_threads_write_ends_them_and_harms_nothing(tmp_path):
+def test_closing_while_threads_write_ends_them_and_harms_nothing(root):
     """Whoever was told of an event finds it; whoever was not is told that the memory was closed."""
-    root = tmp_path / "memory"
     for _ in range(10):
         told, errors = [], []
         with opened(root, durability="group") as ledger:

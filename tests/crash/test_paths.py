@@ -1,13 +1,14 @@
 """A merge that is cut short leaves all of it or nothing, and can be done again."""
 
-import subprocess
-import sys
+import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tallystick import Memory
-from tests.conftest import ROOT
+from tallystick import Memory, Refused
+from tallystick.ledger.disk import Disk
+from tests.crash.disks import DIED, at_once, in_a_child
 from tests.crash.folder import fresh_copy, lose_witness, set_wal, wal
 from tests.refusals import refuses
 
@@ -59,33 +60,27 @@ def test_a_merge_cut_at_any_byte_is_there_as_a_whole_or_not_at_all(folder, tmp_p
         assert held(memory) == after
 
 
-KILLED = """
-import os, sys
-from tallystick import Memory
-memory = Memory(sys.argv[1])
-memory.status()
-write = os.write
-def dies(fd, data):
-    write(fd, bytes(data)[: len(data) // 2])
-    os._exit(9)
-os.write = dies
-try:
-    memory.paths.merge("p")
-finally:
-    os._exit(8)
-"""
+class HalfAWrite(Disk):
+    """The process ends in the middle of the first write."""
+
+    def write(self, fd: int, data: bytes | memoryview) -> int:
+        super().write(fd, data[: len(data) // 2])
+        os._exit(DIED)
 
 
-def test_whoever_dies_in_a_merge_leaves_the_path_open(tmp_path):
-    root = tmp_path / "memory"
+def test_whoever_dies_in_a_merge_leaves_the_path_open(root):
     with Memory(root) as memory:
         memory.remember("tea", key="a")
         memory.paths.branch("p")
         memory.on("p").revise("a", "coffee")
         memory.on("p").remember("new", key="b")
-    done = subprocess.run([sys.executable, "-c", KILLED, str(root)], cwd=ROOT)
 
-    assert done.returncode == 9
+    def work() -> None:
+        with Memory(root) as memory:
+            memory._folder.ledger._disk = HalfAWrite()
+            memory.paths.merge("p")
+
+    assert in_a_child(work) == DIED
     with Memory(root) as memory:
         assert memory.paths.get("p").state == "open"
         assert held(memory) == {"a": ("tea", "active")}
@@ -93,35 +88,28 @@ def test_whoever_dies_in_a_merge_leaves_the_path_open(tmp_path):
         assert held(memory) == {"a": ("coffee", "active"), "b": ("new", "active")}
 
 
-MERGING = """
-import sys
-from tallystick import Memory, Refused
-with Memory(sys.argv[1]) as memory:
-    try:
-        print(len(memory.paths.merge("p").brought))
-    except Refused as error:
-        print(error)
-"""
-
-
-def test_two_who_merge_the_same_path_at_once_bring_it_over_once(tmp_path):
-    root = tmp_path / "memory"
+def test_two_who_merge_the_same_path_at_once_bring_it_over_once(root, tmp_path):
     with Memory(root) as memory:
         memory.paths.branch("p")
         for number in range(5):
             memory.on("p").remember(f"number {number}", key=f"n{number}")
-    command = [sys.executable, "-c", MERGING, str(root)]
-    both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    told = sorted(each.communicate()[0].strip() for each in both)
 
-    assert told == ["5", "path 'p' is merged; it cannot be merged"]
+    def work(name: str) -> None:
+        with Memory(root) as memory:
+            try:
+                told = str(len(memory.paths.merge("p").brought))
+            except Refused as error:
+                told = str(error)
+        (tmp_path / name).write_text(told)
+
+    assert at_once(*(partial(work, name) for name in "ab")) == [0, 0]
+    assert sorted((tmp_path / name).read_text() for name in "ab") == ["5", "path 'p' is merged; it cannot be merged"]
     with Memory(root) as memory:
         assert len(held(memory)) == 5
         assert len(list(memory.log(op="path.merge"))) == 1
 
 
-def test_a_program_that_has_the_folder_open_sees_a_path_end_in_another(tmp_path):
-    root = tmp_path / "memory"
+def test_a_program_that_has_the_folder_open_sees_a_path_end_in_another(root):
     with Memory(root) as one, Memory(root) as two:
         one.paths.branch("p")
         on = two.on("p")

@@ -48,13 +48,6 @@ def says_damaged(root):
         return True
 
 
-def test_a_dropped_last_line_is_noticed_by_the_witness(folder):
-    set_wal(folder, b"".join(lines(folder)[:-1]))
-
-    with opened(folder) as ledger:
-        assert isinstance(ledger.trouble, RolledBack)
-
-
 def test_dropped_doubled_repeated_and_swapped_lines_are_noticed(folder):
     whole = lines(folder)
     pairs = list(combinations(range(len(whole)), 2))

@@ -1,20 +1,18 @@
 """A workspace after a power cut: what was acknowledged is there, every record is whole, the graph follows."""
 
 from contextlib import nullcontext
-from datetime import UTC, datetime
 
 import pytest
 
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryNode
-from tallystick.stores.phase import FileBackedMemoryGraphStore, JsonlMemoryEventLog
+from tallystick.stores.phase import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.crash.folder import SOAK
 from tests.crash.power import power
+from tests.stores.phase.workspaces import NINE, runtime_on
 
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 LIVES = 300 if SOAK else 30
 
 
@@ -66,15 +64,6 @@ def records(folder, seed):
     after.finish()
     assert [event.id for event in after.log.list()][: len(acknowledged)] == acknowledged, f"seed {seed}"
     assert after.compare().differences == (), f"seed {seed}"
-
-
-def runtime_on(root, disk=None):
-    runtime = PhaseMemoryRuntime(
-        FileBackedMemoryGraphStore(root, disk=disk), JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
-        clock=lambda: NINE,
-    )  # fmt: skip
-    runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
-    return runtime
 
 
 def test_after_a_power_cut_the_graph_is_brought_level_with_what_was_recorded(tmp_path):

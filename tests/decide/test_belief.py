@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 import orjson
@@ -12,41 +11,16 @@ from hypothesis import given, strategies as st
 
 from tallystick.decide import beliefs as decide
 from tallystick.records.errors import KeyReused, Moved, NotFound, Refused
-from tallystick.records.event import Draft, Event
+from tallystick.records.event import Draft
 from tallystick.state.beliefs import Beliefs
+from tests.decide.desk import Desk
 from tests.refusals import refuses
 from tests.strategies import confidences, names, texts
 
 
-class Desk:
-    """What is known, and a way to decide and record on top of it. Ids are drawn in order."""
-
-    def __init__(self) -> None:
-        self.known, self.events, self._ids = Beliefs(), list[Event](), count()
-
-    def draw(self) -> str:
-        return f"20260101-0000-{next(self._ids):06x}"
-
-    def record(self, drafts: Sequence[Draft]) -> list[Draft]:
-        for draft in drafts:
-            body = orjson.loads(orjson.dumps(draft.body))
-            event = Event(
-                len(self.events) + 1, f"2026-01-01T00:00:{len(self.events):02d}.000000Z", draft.op, "", "", "", body
-            )
-            self.events.append(event)
-            self.known.apply(event)
-        return list(drafts)
-
-    def put(self, **fields: Any) -> list[Draft]:
-        return self.record(decide.put(self.known, fields, self.draw))
-
-    def text(self, name: str, **scope: str) -> str:
-        return self.known.get(name, **scope).belief().text
-
-
 @pytest.fixture
 def desk() -> Desk:
-    return Desk()
+    return Desk(Beliefs())
 
 
 def test_a_belief_without_a_key_is_known_by_its_first_id_for_good(desk: Desk) -> None:
@@ -204,7 +178,7 @@ def _state(known: Beliefs) -> object:
 
 @given(OPERATIONS)
 def test_folding_the_events_again_gives_the_same_state(operations: list[tuple[Any, ...]]) -> None:
-    desk = Desk()
+    desk = Desk(Beliefs())
     _run(desk, operations)
     again = Beliefs()
     for event in desk.events:
@@ -215,7 +189,7 @@ def test_folding_the_events_again_gives_the_same_state(operations: list[tuple[An
 
 @given(OPERATIONS)
 def test_a_snapshot_read_back_is_the_same_state_and_goes_on_the_same_way(operations: list[tuple[Any, ...]]) -> None:
-    desk, half = Desk(), len(operations) // 2
+    desk, half = Desk(Beliefs()), len(operations) // 2
     _run(desk, operations[:half])
     loaded = Beliefs()
     loaded.load(desk.known.dump())
@@ -230,7 +204,7 @@ def test_a_snapshot_read_back_is_the_same_state_and_goes_on_the_same_way(operati
 
 @given(OPERATIONS, OPERATIONS)
 def test_a_rollback_leaves_no_trace(kept: list[tuple[Any, ...]], undone: list[tuple[Any, ...]]) -> None:
-    desk = Desk()
+    desk = Desk(Beliefs())
     _run(desk, kept)
     before, answers = _state(desk.known), [held.key for held in desk.known.query(status="", min_confidence=0.2)]
     desk.known.begin()
@@ -243,7 +217,7 @@ def test_a_rollback_leaves_no_trace(kept: list[tuple[Any, ...]], undone: list[tu
 
 @given(OPERATIONS, confidences, st.sampled_from(["", "active", "tombstone", "invalidated"]))
 def test_a_query_answers_as_a_plain_scan_would(operations: list[tuple[Any, ...]], least: float, status: str) -> None:
-    desk = Desk()
+    desk = Desk(Beliefs())
     _run(desk, operations)
     scanned = [h for h in desk.known.held.values() if h.confidence >= least and status in ("", h.status)]
 
@@ -253,7 +227,7 @@ def test_a_query_answers_as_a_plain_scan_would(operations: list[tuple[Any, ...]]
 
 @given(names, names)
 def test_any_text_is_a_legal_key(one: str, other: str) -> None:
-    desk = Desk()
+    desk = Desk(Beliefs())
     desk.put(key=one, text="first")
     desk.put(key=other, text="second")
 

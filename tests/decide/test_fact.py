@@ -1,7 +1,6 @@
 """What becomes of a delta is decided on what is known, and touches no disk."""
 
 from datetime import UTC, datetime
-from itertools import count
 
 import pytest
 
@@ -10,47 +9,36 @@ from tallystick.decide import beliefs as decide_belief
 from tallystick.decide.facts import Evidence, asked_before, is_above_its_asker, plans
 from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, NoopDelta, UpdateDelta
 from tallystick.records.errors import MemoryScopeError, NotFound
-from tallystick.records.event import Draft, Event
+from tallystick.records.event import Draft
 from tallystick.records.operations import EPISODE_PUT
-from tallystick.state.state import State
+from tests.decide.desk import Desk
 from tests.refusals import refuses
 
 NOON = datetime(2026, 5, 3, 12, tzinfo=UTC)
 THEN = "2026-05-03T12:00:00.000000Z"
 
 
-class Desk:
-    """A book, and what is said to it."""
-
-    def __init__(self):
-        self.state, self._seq, self._ids = State(), count(), count(1)
-
-    def draw(self):
-        return f"20260503-1200-{next(self._ids):06x}"
-
-    def record(self, drafts):
-        for draft in drafts:
-            seq = next(self._seq)
-            self.state.apply(Event(seq, THEN, draft.op, f"{seq:026d}", "x", f"{seq:064x}", draft.body))
+class FactDesk(Desk):
+    """A desk at which episodes are told and deltas are planned."""
 
     def told(self, name, session=""):
         episode = {"id": name, "content": name, "timestamp": THEN, "session": session}
         self.record([Draft(EPISODE_PUT, {"episode": episode})])
-        return self.state.episodes.find("me", name)[-1]
+        return self.known.episodes.find("me", name)[-1]
 
     def evidence(self, *names, trust="human", happened=THEN):
-        told = tuple(each for name in names for each in self.state.episodes.find("me", name))
+        told = tuple(each for name in names for each in self.known.episodes.find("me", name))
         return Evidence(told, trust, happened, lambda n: earned(trust=trust, witnesses=max(n, 1)))
 
     def plans(self, delta, *names, several=frozenset({"likes"}), **how):
-        return plans(self.state, delta, self.evidence(*(names or delta.source_episode_ids), **how), several)
+        return plans(self.known, delta, self.evidence(*(names or delta.source_episode_ids), **how), several)
 
     def do(self, delta, *names, **how):
         for plan in self.plans(delta, *names, **how):
             if plan.act == "put":
-                self.record(decide_belief.put(self.state, plan.fields, self.draw))
+                self.record(decide_belief.put(self.known, plan.fields, self.draw))
             elif plan.act != "note":
-                self.record(decide_belief.revise(self.state, plan.name, plan.fields, self.draw, reason=plan.reason))
+                self.record(decide_belief.revise(self.known, plan.name, plan.fields, self.draw, reason=plan.reason))
 
 
 def said(name="e1", **more):
@@ -65,7 +53,7 @@ def add(value, name="e1", predicate="works_at", **more):
 
 @pytest.fixture
 def desk():
-    made = Desk()
+    made = FactDesk()
     for number in range(1, 5):
         made.told(f"e{number}", session=f"s{number}")
     return made
@@ -94,7 +82,7 @@ def test_the_same_again_says_nothing_and_another_episode_corroborates(desk):
 def test_another_takes_its_place_by_the_version_that_stands(desk):
     for number, value in enumerate(("Acme", "Initech", "Umbrella"), 1):
         desk.do(add(value, f"e{number}"))
-    [held] = desk.state.facts("me")
+    [held] = desk.known.facts("me")
     assert (held.body()["triple"][2], held.key == held.body()["id"]) == ("Umbrella", False)
     [plan] = desk.plans(add("Hooli", "e4"))
     assert plan.name == held.body()["id"]
@@ -167,7 +155,7 @@ def test_an_update_of_what_is_gone_is_what_is_new_in_it(desk):
 
 def test_no_name_reaches_another_users_fact(desk):
     desk.do(add("Acme"))
-    [held] = desk.state.facts("me")
+    [held] = desk.known.facts("me")
     for name in (held.key, held.body()["id"], "e1", f"{0:026d}"):
         with pytest.raises(NotFound):
             desk.plans(DeleteDelta(replaces=[name], **said(scope=DeltaScope(user="ana"))))
@@ -189,8 +177,8 @@ def test_whether_a_plan_reaches_above_its_asker_is_told_before_anything_is_done(
     desk.do(add("Acme"))
     delta = add("Initech", "e2")
     [plan] = desk.plans(delta, trust="agent")
-    assert is_above_its_asker(desk.state, plan, delta, desk.evidence("e2", trust="agent"))
-    assert not is_above_its_asker(desk.state, plan, delta, desk.evidence("e2"))
-    assert asked_before(desk.state, plan, desk.evidence("e2"), "me") is None
+    assert is_above_its_asker(desk.known, plan, delta, desk.evidence("e2", trust="agent"))
+    assert not is_above_its_asker(desk.known, plan, delta, desk.evidence("e2"))
+    assert asked_before(desk.known, plan, desk.evidence("e2"), "me") is None
     [note] = desk.plans(NoopDelta(**said("e3")))
-    assert not is_above_its_asker(desk.state, note, NoopDelta(**said("e3")), desk.evidence("e3", trust="web"))
+    assert not is_above_its_asker(desk.known, note, NoopDelta(**said("e3")), desk.evidence("e3", trust="web"))

@@ -2,77 +2,33 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
-from tallystick.decide import beliefs as decide, paths as paths
+from tallystick.decide import paths as paths
 from tallystick.records.errors import NotFound
-from tallystick.records.event import Draft, Event
+from tallystick.records.event import Draft
 from tallystick.records.policy import DEFAULT
-from tallystick.state.state import State
+from tests.decide.desk import Desk, ops
 from tests.refusals import refuses
 
 
-class Desk:
-    """Decides, and takes in what was decided."""
-
-    def __init__(self) -> None:
-        self.state, self.events, self.numbers = State(), [], count()
-
-    def draw(self) -> str:
-        return f"20260520-1200-{next(self.numbers):06x}"
-
-    def do(self, drafts: list[Draft]) -> list[Draft]:
-        for draft in drafts:
-            seq = len(self.events)
-            event = Event(
-                seq, f"2026-05-20T12:{seq // 60:02d}:{seq % 60:02d}Z", draft.op, f"e{seq}", "", "", draft.body
-            )
-            self.events.append(event)
-            self.state.apply(event)
-        return drafts
+class PathDesk(Desk):
+    """A desk at which beliefs are stated on paths, and paths are merged."""
 
     def put(self, text: str, key: str, path: str = "", **more: object) -> list[Draft]:
-        fields = {"text": text, "key": key, "path": path, "user": "me", **more}
-        return self.do(decide.put(self.state, fields, self.draw))
+        return super().put(text=text, key=key, path=path, user="me", **more)
 
     def merge(self, name: str, rule: str = "review", trust: str = "human") -> list[Draft]:
-        planned = paths.plan(self.state, "me", name)
-        return self.do(paths.merge(self.state, planned, rule, paths.Asker("test:x", trust, DEFAULT), self.draw))
+        planned = paths.plan(self.known, "me", name)
+        return self.record(paths.merge(self.known, planned, rule, paths.Asker("test:x", trust, DEFAULT), self.draw))
 
 
 @pytest.fixture
-def desk() -> Desk:
-    desk = Desk()
+def desk() -> PathDesk:
+    desk = PathDesk()
     desk.put("tea", "a")
-    desk.do(paths.branch(desk.state, "me", "b"))
+    desk.record(paths.branch(desk.known, "me", "b"))
     return desk
-
-
-def ops(drafts: list[Draft]) -> list[str]:
-    return [draft.op for draft in drafts]
-
-
-def test_what_a_branch_says_of_an_ancestors_belief_names_the_version_it_was_made_from(desk):
-    version = desk.state.get("a").body()["id"]
-    [draft] = desk.put("coffee", "a", "b")
-
-    assert (draft.op, draft.body["over"], draft.body["belief"]["path"]) == ("belief.put/1", [version], "b")
-    [draft] = desk.put("cocoa", "a", "b")
-    assert (draft.op, draft.body["replaces"]) == ("belief.supersede/1", [desk.events[2].body["belief"]["id"]])
-    assert "over" not in draft.body
-
-
-@pytest.mark.parametrize(("how", "status"), [("forget", "tombstone"), ("invalidate", "invalidated")])
-def test_what_falls_on_a_branch_is_a_version_of_the_branchs_own(desk, how, status):
-    [draft] = getattr(decide, how)(desk.state, "a", desk.draw, reason="no", path="b")
-
-    said = draft.body["belief"]
-    assert (draft.op, said["status"], said["reason"], said["text"]) == ("belief.put/1", status, "no", "tea")
-    desk.do([draft])
-    assert getattr(decide, how)(desk.state, "a", desk.draw, reason="no", path="b") == []
-    assert desk.state.get("a").status == "active"
 
 
 def test_a_merge_says_what_each_version_was_made_from_and_ends_with_the_path(desk):
@@ -86,15 +42,6 @@ def test_a_merge_says_what_each_version_was_made_from_and_ends_with_the_path(des
         "user": "me", "path": "b", "into": "", "rule": "review",
         "brought": [[*draft.body["merged"], draft.body["belief"]["id"]] for draft in (first, second)],
     }  # fmt: skip
-
-
-def test_what_comes_from_higher_up_is_brought_over_it(desk):
-    desk.do(paths.branch(desk.state, "me", "c", "b"))
-    desk.put("coffee", "a", "c")
-    first, _ = desk.merge("c")
-
-    assert (first.op, first.body["over"]) == ("belief.put/1", [desk.state.get("a").body()["id"]])
-    assert desk.state.get("a", path="b").body()["text"] == "coffee"
 
 
 def test_the_event_of_a_merge_names_only_so_many(desk, monkeypatch):
@@ -122,36 +69,36 @@ def test_a_yes_to_a_branchs_version_is_a_yes_to_what_was_brought_also_without_sa
     [said] = desk.put("a tool says so", "t", "b", trust="tool")
     version = said.body["belief"]["id"]
     ask = {"kind": "trust", "target": [version]}
-    desk.do([Draft("review.ask/1", {"review": "r1", "user": "me", "action": ask, "digest": "", "why": "x"})])
-    desk.do([Draft("review.answer/1", {"review": "r1", "user": "me", "answer": "approve"})])
+    desk.record([Draft("review.ask/1", {"review": "r1", "user": "me", "action": ask, "digest": "", "why": "x"})])
+    desk.record([Draft("review.answer/1", {"review": "r1", "user": "me", "answer": "approve"})])
     brought = {**said.body["belief"], "id": "20260520-1200-ffffff", "path": ""}
-    desk.do([Draft("belief.put/1", {"belief": brought, "merged": [version]})])
+    desk.record([Draft("belief.put/1", {"belief": brought, "merged": [version]})])
 
-    assert desk.state.reviews.is_approved("20260520-1200-ffffff")
+    assert desk.known.reviews.is_approved("20260520-1200-ffffff")
 
 
 def test_a_new_path_begins_from_one_that_goes_on(desk):
-    desk.do(paths.abandon(desk.state, "me", "b", "no"))
+    desk.record(paths.abandon(desk.known, "me", "b", "no"))
 
     with refuses("state", "'b'", "abandoned"):
-        paths.branch(desk.state, "me", "c", "b")
+        paths.branch(desk.known, "me", "c", "b")
     with pytest.raises(NotFound):
-        paths.branch(desk.state, "me", "c", "x")
+        paths.branch(desk.known, "me", "c", "x")
     with refuses("exists", "'b'"):
-        paths.branch(desk.state, "me", "b")
+        paths.branch(desk.known, "me", "b")
 
 
 def test_a_label_in_use_cannot_be_branched_and_can_be_merged(desk):
     desk.put("said on a label", "k", "draft")
 
     with refuses("exists", "'draft'"):
-        paths.branch(desk.state, "me", "draft")
+        paths.branch(desk.known, "me", "draft")
     desk.merge("draft")
-    assert desk.state.get("k").body()["text"] == "said on a label"
+    assert desk.known.get("k").body()["text"] == "said on a label"
 
 
 def test_a_summary_and_the_closing_are_decided_together(desk):
-    drafts = paths.compact(desk.state, "me", "b", desk.draw, summary="we settled on tea", trust="agent")
+    drafts = paths.compact(desk.known, "me", "b", desk.draw, summary="we settled on tea", trust="agent")
 
     assert ops(drafts) == ["belief.put/1", "path.compact/1"]
     said = drafts[0].body["belief"]
@@ -161,4 +108,4 @@ def test_a_summary_and_the_closing_are_decided_together(desk):
         "b",
         said["id"],
     )
-    assert ops(paths.compact(desk.state, "me", "b", desk.draw)) == ["path.compact/1"]
+    assert ops(paths.compact(desk.known, "me", "b", desk.draw)) == ["path.compact/1"]

@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
-import orjson
 import pytest
 
 from tallystick.decide import beliefs as belief, reviews as review
 from tallystick.decide.actions import targets
-from tallystick.records.errors import NeedsApproval, NotFound
-from tallystick.records.event import Draft, Event
+from tallystick.records.event import Draft
 from tallystick.records.policy import DEFAULT
 from tallystick.records.review import Action
-from tallystick.state.state import State
-from tests.refusals import not_approved, refuses
+from tests.decide.desk import Desk, ops
+from tests.refusals import refuses
 
 
-class Desk:
-    """What is known, and a way to decide and record on top of it."""
-
-    def __init__(self) -> None:
-        self.known, self._seqs, self._ids = State(), count(1), count()
-
-    def draw(self) -> str:
-        return f"20260101-0000-{next(self._ids):06x}"
-
-    def record(self, drafts: Sequence[Draft]) -> list[Draft]:
-        for draft in drafts:
-            body = orjson.loads(orjson.dumps(draft.body))
-            self.known.apply(Event(next(self._seqs), "2026-01-01T00:00:00.000000Z", draft.op, "", "cli:x", "", body))
-        return list(drafts)
-
-    def put(self, **fields: Any) -> str:
-        [draft] = self.record(belief.put(self.known, fields, self.draw))
-        return str(draft.body["belief"]["id"])
+class ReviewDesk(Desk):
+    """A desk at which actions are held and approved."""
 
     def hold(self, kind: str, drafts: list[Draft], trust: str = "agent", **more: Any) -> str:
         action = Action(kind=kind, target=targets(drafts), trust=trust, by="mcp:1", **more)
@@ -50,34 +30,11 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def desk() -> ReviewDesk:
+    return ReviewDesk()
 
 
-def ops(drafts: Sequence[Draft]) -> list[str]:
-    return [draft.op for draft in drafts]
-
-
-def test_a_held_action_is_one_question_and_nothing_else(desk: Desk) -> None:
-    version = desk.put(key="k", text="tea")
-    name = desk.hold("forget", belief.tombstone(desk.known, "k"))
-
-    assert desk.known.get("k").status == "active"
-    [waiting] = desk.known.reviews.waiting()
-    assert (waiting.id, waiting.action.target, waiting.action.label) == (name, (version,), f"forget {version[-6:]}")
-
-
-def test_the_same_action_is_not_asked_twice_while_it_waits(desk: Desk) -> None:
-    desk.put(key="k", text="tea")
-    name = desk.hold("forget", belief.tombstone(desk.known, "k"))
-
-    with pytest.raises(NeedsApproval, match=f"forget 000000.*{name}") as held:
-        desk.hold("forget", belief.tombstone(desk.known, "k"))
-    assert held.value.review == name
-    assert desk.hold("forget", belief.tombstone(desk.known, "k", reason="x"), reason="x") != name
-
-
-def test_a_yes_and_what_it_allows_are_one_group(desk: Desk) -> None:
+def test_a_yes_and_what_it_allows_are_one_group(desk: ReviewDesk) -> None:
     desk.put(key="k", text="tea")
     changes = {"text": "coffee", "tags": ("a",)}
     name = desk.hold("revise", belief.revise(desk.known, "k", changes, desk.draw), changes=changes)
@@ -89,18 +46,7 @@ def test_a_yes_and_what_it_allows_are_one_group(desk: Desk) -> None:
     assert desk.known.reviews.is_approved(now.id)
 
 
-def test_a_yes_to_another_action_is_refused(desk: Desk) -> None:
-    desk.put(key="k", text="tea")
-    name = desk.hold("forget", belief.tombstone(desk.known, "k"))
-    other = desk.hold("erase", [Draft("x", {"id": desk.known.get("k").belief().id})])
-
-    for wrong in (desk.known.reviews.get(other).digest, "0" * 64, "x"):
-        with not_approved("other", "forget"):
-            desk.approve(name, wrong)
-    assert desk.known.get("k").status == "active"
-
-
-def test_an_answer_is_used_once(desk: Desk) -> None:
+def test_an_answer_is_used_once(desk: ReviewDesk) -> None:
     desk.put(key="k", text="tea")
     name = desk.hold("forget", belief.tombstone(desk.known, "k"))
     desk.approve(name)
@@ -112,18 +58,7 @@ def test_an_answer_is_used_once(desk: Desk) -> None:
     assert desk.known.get("k").status == "active"
 
 
-def test_what_has_changed_since_it_was_asked_is_stale_and_only_that_is_recorded(desk: Desk) -> None:
-    desk.put(key="k", text="tea")
-    name = desk.hold("forget", belief.tombstone(desk.known, "k"))
-    desk.record(belief.revise(desk.known, "k", {"text": "coffee"}, desk.draw))
-
-    [answer] = desk.approve(name)
-    assert answer.body["answer"] == "stale"
-    assert desk.known.get("k").status == "active"
-    assert desk.known.reviews.get(name).status == "stale"
-
-
-def test_a_change_that_changed_no_words_does_not_make_it_stale(desk: Desk) -> None:
+def test_a_change_that_changed_no_words_does_not_make_it_stale(desk: ReviewDesk) -> None:
     desk.put(key="k", text="tea")
     name = desk.hold(
         "revise", belief.revise(desk.known, "k", {"text": "coffee"}, desk.draw), changes={"text": "coffee"}
@@ -134,7 +69,7 @@ def test_a_change_that_changed_no_words_does_not_make_it_stale(desk: Desk) -> No
     assert (desk.known.get("k").belief().text, desk.known.get("k").confidence) == ("coffee", 0.9)
 
 
-def test_an_invalidation_that_would_weaken_others_than_were_shown_is_stale(desk: Desk) -> None:
+def test_an_invalidation_that_would_weaken_others_than_were_shown_is_stale(desk: ReviewDesk) -> None:
     desk.put(key="below", text="tea")
     name = desk.hold("invalidate", belief.invalidate(desk.known, "below", desk.draw, reason="no"), reason="no")
     desk.put(key="above", text="on tea", rests_on=("below",))
@@ -144,7 +79,7 @@ def test_an_invalidation_that_would_weaken_others_than_were_shown_is_stale(desk:
     assert desk.known.get("below").status == "active"
 
 
-def test_a_yes_to_an_invalidation_is_no_yes_to_the_words_of_what_it_weakens(desk: Desk) -> None:
+def test_a_yes_to_an_invalidation_is_no_yes_to_the_words_of_what_it_weakens(desk: ReviewDesk) -> None:
     desk.put(key="below", text="tea")
     desk.put(key="above", text="on tea", rests_on=("below",), trust="web")
     drafts = belief.invalidate(desk.known, "below", desk.draw, reason="no")
@@ -152,34 +87,18 @@ def test_a_yes_to_an_invalidation_is_no_yes_to_the_words_of_what_it_weakens(desk
     done = desk.approve(name)
 
     assert ops(done) == ["review.answer/1", "belief.invalidate/1", "belief.supersede/1", "review.ask/1"]
+    assert [draft.body.get("approved") for draft in done[1:3]] == [name, None]
     weakened = desk.known.get("above").belief()
     assert weakened.is_hypothesis
     assert not desk.known.reviews.is_approved(weakened.id)
     assert desk.known.reviews.in_question(weakened.id)
 
 
-def test_what_the_web_states_is_recorded_with_a_question(desk: Desk) -> None:
-    drafts = belief.put(desk.known, {"text": "buy", "trust": "web", "user": "ana"}, desk.draw)
-    action = Action(kind="remember", user="ana", trust="web", changes={"text": "buy", "trust": "web"})
-    done = desk.record(review.judged(desk.known, DEFAULT, action, drafts, desk.draw))
-
-    assert ops(done) == ["belief.put/1", "review.ask/1"]
-    [asked] = desk.known.reviews.waiting("ana")
-    assert asked.action.kind == "trust"
-    assert asked.action.changes == {}, "the version says which words are meant"
-    with pytest.raises(NotFound):
-        desk.known.reviews.get(asked.id)
-    assert ops(desk.record(review.reject(desk.known, asked.id, user="ana", reason="spam"))) == [
-        "review.answer/1",
-        "belief.tombstone/1",
-    ]
-    assert desk.known.get(asked.action.target[0], user="ana").status == "tombstone"
-
-
-def test_what_a_person_said_yes_to_is_guarded_as_a_persons(desk: Desk) -> None:
+def test_what_a_person_said_yes_to_is_guarded_as_a_persons(desk: ReviewDesk) -> None:
     drafts = belief.put(desk.known, {"key": "k", "text": "buy", "trust": "web"}, desk.draw)
     desk.record(drafts + review.quarantine(desk.known, DEFAULT, drafts, "web:1", desk.draw))
     [asked] = desk.known.reviews.waiting()
+    assert asked.action.changes == {}, "the version says which words are meant"
     desk.approve(asked.id)
 
     name = desk.hold("revise", belief.revise(desk.known, "k", {"text": "sell"}, desk.draw), changes={"text": "sell"})
@@ -188,33 +107,11 @@ def test_what_a_person_said_yes_to_is_guarded_as_a_persons(desk: Desk) -> None:
     assert desk.known.get("k").belief().trust == "web", "a revision is no more trusted than what it revises"
 
 
-def test_a_refusal_at_the_gate_asks_nobody(desk: Desk) -> None:
-    desk.put(key="k", text="tea", trust="agent")
-    changes = {"trust": "human"}
-    drafts = belief.revise(desk.known, "k", changes, desk.draw)
-    action = Action(kind="revise", target=targets(drafts), changes=changes, trust="agent")
-
-    with refuses("permission", "human", "agent") as refused:
-        review.judged(desk.known, DEFAULT, action, drafts, desk.draw)
-    assert not isinstance(refused.value, NeedsApproval)
-
-
-def test_a_belief_cannot_take_the_name_of_another(desk: Desk) -> None:
-    mine = desk.put(key="k", text="tea")
+def test_a_belief_cannot_take_the_name_of_another(desk: ReviewDesk) -> None:
+    mine = desk.put(key="k", text="tea")[0].body["belief"]["id"]
     desk.put(key="other", text="rum", trust="agent")
 
     for name in ("k", mine):
         with refuses("exists", repr(name)):
             belief.revise(desk.known, "other", {"key": name}, desk.draw)
     assert desk.known.get("k").belief().text == "tea"
-
-
-def test_what_is_done_with_a_yes_names_the_review_that_allowed_it(desk: Desk) -> None:
-    desk.put(key="k", text="tea")
-    desk.put(key="above", text="on tea", rests_on=("k",))
-    name = desk.hold("invalidate", belief.invalidate(desk.known, "k", desk.draw, reason="no"), reason="no")
-    _, invalidated, weakened = desk.approve(name)
-
-    assert invalidated.body["approved"] == name
-    assert "approved" not in weakened.body
-    assert not desk.known.reviews.is_approved(desk.known.get("above").belief().id)

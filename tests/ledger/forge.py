@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,15 +11,20 @@ from typing import Any
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.checkpoint import Keyring
+from tallystick.ledger.disk import Disk
 from tallystick.ledger.ledger import Ledger
 from tests.ledger.books import Tally
 
 Change = Callable[[fmt.Line, dict[str, Any]], dict[str, Any]]
 
 
+def open_ledger(root: Path, disk: Disk | None = None, **how: Any) -> Ledger:
+    return Ledger(root, Tally(), disk=disk, **{"timeout": 5.0, **how})
+
+
 @contextmanager
-def opened(root: Path, **how: Any) -> Iterator[Ledger]:
-    ledger = Ledger(root, Tally(), **how)
+def opened(root: Path, disk: Disk | None = None, **how: Any) -> Iterator[Ledger]:
+    ledger = open_ledger(root, disk, **how)
     try:
         yield ledger
     finally:
@@ -61,9 +67,10 @@ def encoded(line: fmt.Line, prev: str, data: bytes, op: str = "") -> tuple[bytes
     return again, hashed
 
 
-def everything(root: Path) -> dict[str, bytes]:
-    """All that lies in a folder."""
-    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+def everything(root: Path) -> dict[str, tuple[int, int, bytes]]:
+    """All that lies in a folder: modes, times and bytes."""
+    every = [(path, os.lstat(path)) for path in [root, *root.rglob("*")]]
+    return {str(at): (it.st_mode, it.st_mtime_ns, at.read_bytes() if at.is_file() else b"") for at, it in every}
 
 
 def copy_of(root: Path, to: Path) -> Path:

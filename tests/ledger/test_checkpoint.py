@@ -28,8 +28,10 @@ def ring(tmp_path):
     return keyring(tmp_path)
 
 
-def name_of(root):
+def taken(root, ring):
+    """Take a checkpoint; return the id of the ledger."""
     with opened(root) as ledger:
+        take(ledger, ring)
         return ledger.standing.ledger
 
 
@@ -37,7 +39,8 @@ def name_of(root):
 
 
 def test_a_key_is_made_on_first_use_and_stays_and_only_its_owner_can_read_it(ring, root, tmp_path):
-    name = name_of(root)
+    with opened(root) as ledger:
+        name = ledger.standing.ledger
 
     assert ring.verifier(name) is None
     first = ring.signer(name)
@@ -137,8 +140,7 @@ def test_a_ledger_cut_short_is_not_signed_unless_that_is_intended(root, ring):
 
 
 def test_a_ledger_rewritten_is_not_signed(root, ring):
-    with opened(root) as ledger:
-        take(ledger, ring)
+    taken(root, ring)
     rewrite(root, lambda line, body: body | {"words": "forged"} if line.seq == 2 else body)
     (root / "lock").unlink()
 
@@ -194,10 +196,8 @@ def test_a_pin_that_was_tampered_with_is_said_to_be(root, ring):
 
 
 def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, ring):
-    with opened(root) as ledger:
-        take(ledger, ring)
-        name = ledger.standing.ledger
-        said = ring.pin(name)
+    name = taken(root, ring)
+    said = ring.pin(name)
     other = Checkpoint(origin("cd" * 16), said.size, said.root, said.head)
     ring.pin_path(name).write_text(ring.signer(name).sign(other))
 
@@ -206,8 +206,7 @@ def test_a_note_about_another_ledger_is_not_believed_whoever_signed_it(root, rin
 
 
 def test_a_ledger_opened_with_its_pin_notices_that_it_was_cut(root, ring):
-    with opened(root) as ledger:
-        take(ledger, ring)
+    taken(root, ring)
     wal = root / "events.wal"
     wal.write_bytes(b"".join(lines(wal)[:-1]))
     (root / "lock").unlink()
@@ -220,9 +219,7 @@ def test_a_ledger_opened_with_its_pin_notices_that_it_was_cut(root, ring):
 
 
 def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
-    with opened(root) as ledger:
-        take(ledger, ring)
-        name = ledger.standing.ledger
+    name = taken(root, ring)
     with opened(tmp_path / "other") as other:
         for number in range(20):
             other.append([put(f"other {number}")])
@@ -238,9 +235,7 @@ def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
 
 
 def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
-    with opened(root) as ledger:
-        take(ledger, ring)
-        name = ledger.standing.ledger
+    name = taken(root, ring)
     elsewhere = Keyring(keys=tmp_path / "none", pins=tmp_path / "none")
 
     assert check(root, elsewhere) == []
@@ -250,8 +245,7 @@ def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
 
 
 def test_a_folder_whose_ledger_cannot_be_named_is_looked_at_all_the_same(root, ring):
-    with opened(root) as ledger:
-        take(ledger, ring)
+    taken(root, ring)
     (root / "events.wal").write_bytes(b"nonsense\n")
 
     assert [seen.witness.name for seen in check(root, ring)] == ["the pin outside the folder"]

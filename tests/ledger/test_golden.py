@@ -10,7 +10,6 @@ import pytest
 
 from tallystick.ledger.load import LIFTS
 from tallystick.ledger.verify import verify
-from tallystick.records.errors import NotWritable
 from tallystick.records.event import Draft
 from tallystick.stores.open_folder import OpenFolder
 
@@ -63,19 +62,6 @@ def test_reading_an_old_ledger_changes_no_byte_of_it(golden: Path) -> None:
     before = {path: path.read_bytes() for path in golden.rglob("*.wal")}
     OpenFolder(golden).close()
     assert {path: path.read_bytes() for path in golden.rglob("*.wal")} == before
-
-
-def test_an_event_of_a_newer_program_is_passed_over_and_nothing_is_written(golden: Path) -> None:
-    folder = OpenFolder(golden)
-    folder.ledger.append([Draft("belief.dream/7", {"text": "from the future"})])
-    folder.close()
-    before = (golden / "events.wal").read_bytes()
-
-    old = OpenFolder(golden)
-    assert "ana-drinks" in _held(old)
-    with pytest.raises(NotWritable, match=r"belief\.dream/7"):
-        old.ledger.append([Draft("belief.put/1", {})])
-    assert (golden / "events.wal").read_bytes() == before
 
 
 def test_an_old_event_is_lifted_to_todays_shape_as_it_is_read(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:

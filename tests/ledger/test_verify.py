@@ -2,12 +2,10 @@
 
 import os
 import shutil
-from itertools import combinations
 
 import pytest
 
 from tallystick.ledger import checkpoint, format as fmt, scan as parts
-from tallystick.ledger.backup import back_up
 from tallystick.ledger.checkpoint import claim_of
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase_everywhere import hollow_out_file
@@ -41,6 +39,15 @@ def sealed(tmp_path):
             if stretch < 2:
                 ledger.compact()
     return tmp_path / "memory"
+
+
+@pytest.fixture
+def ring(root, tmp_path):
+    """The keys and pins of a ledger that has a checkpoint."""
+    ring = keyring(tmp_path)
+    with opened(root) as ledger:
+        checkpoint.take(ledger, ring)
+    return ring
 
 
 def without_lock(root):
@@ -78,7 +85,7 @@ def test_a_whole_ledger_is_called_whole_and_nothing_is_written(root):
 
 def test_a_backup_is_verified_like_a_memory(sealed):
     with opened(sealed) as ledger:
-        last, made = ledger.end.seq, back_up(ledger)
+        last, made = ledger.end.seq, ledger.back_up()
         ledger.append([put("later")])
 
     report = verify(made)
@@ -135,20 +142,6 @@ def test_a_flipped_bit_in_a_sealed_stretch_is_noticed(sealed):
             assert bad.byte <= offset
         path.write_bytes(whole)
     assert verify(sealed).ok
-
-
-def test_dropped_doubled_and_swapped_lines_are_noticed(root):
-    whole = lines(wal(root))
-    without_lock(root)
-    changed = [("drop", n, whole[:n] + whole[n + 1 :]) for n in range(len(whole) - 1)]
-    changed += [("double", n, whole[: n + 1] + whole[n:]) for n in range(len(whole))]
-    for one, other in combinations(range(len(whole)), 2):
-        swapped = list(whole)
-        swapped[one], swapped[other] = swapped[other], swapped[one]
-        changed.append(("swap", one, swapped))
-    for what, number, content in changed:
-        wal(root).write_bytes(b"".join(content))
-        assert not verify(root).ok, f"{what} {number}"
 
 
 def test_the_first_bad_line_is_named(root):
@@ -365,7 +358,7 @@ def test_erasure_reaches_sealed_stretches_and_they_stay_whole(sealed):
 
 def test_a_copy_says_itself_what_was_erased_from_it(root):
     with opened(root) as ledger:
-        made = back_up(ledger)
+        made = ledger.back_up()
     erase(root, "b")
 
     assert (made / "erased").exists()
@@ -378,36 +371,28 @@ def test_a_copy_says_itself_what_was_erased_from_it(root):
     assert verify(made).bad.seq == 2
 
 
-def test_a_line_that_is_erased_while_it_is_read_is_no_damage(root, monkeypatch):
+def compact(root):
+    with opened(root) as ledger:
+        ledger.append([put("more")])
+        ledger.compact()
+
+
+@pytest.mark.parametrize(("act", "last"), [(lambda root: erase(root, "b"), 6), (compact, 8)], ids=["erasure", "seal"])
+def test_what_is_done_while_it_is_read_is_no_damage(root, monkeypatch, act, last):
     read = parts.scan_file
 
-    def erased_meanwhile(*args):
+    def meanwhile(*args):
         read(*args)
         monkeypatch.setattr(parts, "scan_file", read)
-        erase(root, "b")
+        act(root)
         return read(*args)
 
-    monkeypatch.setattr(parts, "scan_file", erased_meanwhile)
-
-    assert verify(root).ok
-
-
-def test_a_compaction_meanwhile_is_no_damage(root, monkeypatch):
-    read = parts.scan_file
-
-    def compacted_meanwhile(*args):
-        monkeypatch.setattr(parts, "scan_file", read)
-        with opened(root) as ledger:
-            ledger.append([put("more")])
-            ledger.compact()
-        return read(*args)
-
-    monkeypatch.setattr(parts, "scan_file", compacted_meanwhile)
+    monkeypatch.setattr(parts, "scan_file", meanwhile)
 
     report = verify(root)
 
     assert report.ok
-    assert report.last >= 8
+    assert report.last >= last
 
 
 def test_damage_is_reported_however_busy_the_folder_is(root, monkeypatch):
@@ -469,10 +454,7 @@ def test_a_bookmark_is_a_witness_too(root):
 
 
 @pytest.mark.parametrize("forged", [True, False])
-def test_a_rewritten_ledger_and_a_cut_tail_are_caught_by_a_checkpoint_and_by_nothing_else(root, tmp_path, forged):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        checkpoint.take(ledger, ring)
+def test_a_rewritten_ledger_and_a_cut_tail_are_caught_by_a_checkpoint_and_by_nothing_else(root, ring, forged):
     without_lock(root)
     (root / "checkpoint").unlink()
     if forged:
@@ -489,10 +471,7 @@ def test_a_rewritten_ledger_and_a_cut_tail_are_caught_by_a_checkpoint_and_by_not
     assert seen.format("the pin outside the folder") in aware.bad.why
 
 
-def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, tmp_path):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        checkpoint.take(ledger, ring)
+def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, ring):
     whole = verify(root, checkpoints=checkpoint.check(root, ring))
     assert (whole.ok, whole.outside, whole.notes) == (True, True, ())
     assert whole.root is not None
@@ -505,11 +484,9 @@ def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, tmp_path):
     assert younger.notes == ("no witness outside the folder has seen the events after 6",)
 
 
-def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, tmp_path):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        checkpoint.take(ledger, ring)
-        ring.pin_path(ledger.standing.ledger).unlink()
+def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, ring, tmp_path):
+    [pin] = (tmp_path / "pins").glob("*.note")
+    pin.unlink()
 
     report = verify(root, checkpoints=checkpoint.check(root, ring))
 
@@ -529,17 +506,13 @@ def test_a_checkpoint_with_another_root_is_noticed(root, tmp_path):
     assert "its tree is not the one" in verify(root, checkpoints=checkpoint.check(root, ring)).bad.why
 
 
-def test_a_tampered_checkpoint_is_a_finding(root, tmp_path):
-    ring = keyring(tmp_path)
-    with opened(root) as ledger:
-        note = checkpoint.take(ledger, ring)
-    for changed in (note.replace("\n7\n", "\n6\n"), "", "nonsense\n", note.replace("head ", "head 0")[:-1]):
-        (root / "checkpoint").write_text(changed)
+def test_a_tampered_checkpoint_is_a_finding(root, ring):
+    note = (root / "checkpoint").read_bytes()
+    for changed in (note.replace(b"\n7\n", b"\n6\n"), b"", b"nonsense\n", note.replace(b"d ", b"d 0")[:-1], b"\xff"):
+        (root / "checkpoint").write_bytes(changed)
         report = verify(root, checkpoints=checkpoint.check(root, ring))
         assert (report.ok, report.bad.file) == (False, "checkpoint")
         assert "cannot be trusted" in str(report.bad)
-    (root / "checkpoint").write_bytes(b"\xff")
-    assert not verify(root, checkpoints=checkpoint.check(root, ring)).ok
 
 
 def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_path):

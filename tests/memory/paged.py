@@ -132,6 +132,13 @@ def everything_in(memory: Memory) -> bytes:
     return b"\n".join(told)
 
 
+def cut_first(path: Path) -> str:
+    """Take the first entry off a page, and return it as it was written."""
+    first = next(entry_texts(path.read_text()))
+    path.write_text(path.read_text().replace(first, ""))
+    return first
+
+
 def entry_texts(text: str) -> Iterator[str]:
     """The entries of a page as they are written."""
     for found in re.finditer(r"(?ms)^## .*?(?=^## |\Z)", text):

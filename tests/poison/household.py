@@ -83,26 +83,10 @@ def _more(poison: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if name == "triple" else value for name, value in more.items()}
 
 
-def _remember(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    bad.remember(poison["words"], **_more(poison))
-
-
-def _observe(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    bad.observe(poison["words"], **_more(poison))
-
-
 def _claim(bad: Memory, poison: dict[str, Any], _: str) -> None:
     with suppress(TallystickError):
         bad.remember(poison["words"], trust="agent")
     bad.remember(poison["words"], trust="human")
-
-
-def _under_its_key(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    bad.remember(poison["words"], key=poison["attacks"], confidence=1.0)
-
-
-def _under_its_id(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    bad.remember(poison["words"], key=target)
 
 
 def _under_its_short_id(bad: Memory, poison: dict[str, Any], target: str) -> None:
@@ -129,26 +113,10 @@ def _forget(bad: Memory, poison: dict[str, Any], target: str) -> None:
     bad.forget(target, reason=poison["words"])
 
 
-def _invalidate(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    bad.invalidate(target, poison["words"])
-
-
 def _erase(bad: Memory, _: dict[str, Any], target: str) -> None:
     with suppress(TallystickError):
         bad.erase("said-0")
     bad.erase(target)
-
-
-def _retract(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    bad.episodes.retract("said-0", "said-1", reason=poison["words"], withdraw=True)
-
-
-def _fade(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    bad.archive("said-0", "said-1", reason=poison["words"])
-
-
-def _outcome(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    bad.outcome([target], 0.0, weight=10.0, reason=poison["words"])
 
 
 def _approve(bad: Memory, poison: dict[str, Any], _: str) -> None:
@@ -177,23 +145,11 @@ def _pin(bad: Memory, poison: dict[str, Any], _: str, name: str = "likes-1") -> 
     bad.facts.pin(Fact(id=name, user="me", payload=payload, lineage=[], confidence=1.0, pinned_at=pinned))
 
 
-def _pin_its_id(bad: Memory, poison: dict[str, Any], _: str) -> None:
-    _pin(bad, poison, "", poison["attacks"])
-
-
 def _consolidate(bad: Memory, poison: dict[str, Any], _: str, extractor: str = "none") -> None:
     bad.observe(poison["words"], **_more(poison))
     bad.consolidate(EVERYTHING, since_last=False, extractor=extractor)
     with person(bad.folder) as me:
         me.consolidate(EVERYTHING, since_last=False, extractor=extractor)
-
-
-def _consolidate_english(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    _consolidate(bad, poison, target, "english")
-
-
-def _rests_on(bad: Memory, poison: dict[str, Any], target: str) -> None:
-    bad.remember(poison["words"], rests_on=[target], confidence=1.0)
 
 
 def _agent_rests_on(bad: Memory, poison: dict[str, Any], _: str) -> None:
@@ -208,11 +164,29 @@ def _person_rests_on(bad: Memory, poison: dict[str, Any], _: str) -> None:
         me.remember(poison["words"], rests_on=[ground.id])
 
 
-WAYS: dict[str, Callable[[Memory, dict[str, Any], str], None]] = {
-    "remember": _remember, "observe": _observe, "claim": _claim, "key": _under_its_key, "id": _under_its_id,
-    "short-id": _under_its_short_id, "idempotency": _with_a_used_key, "revise": _revise, "forget": _forget,
-    "invalidate": _invalidate, "erase": _erase, "retract": _retract, "fade": _fade, "outcome": _outcome,
-    "approve": _approve, "distrust": _distrust, "other-user": _other_user, "pin": _pin, "pin-id": _pin_its_id,
-    "consolidate": _consolidate, "consolidate-english": _consolidate_english, "rests-on": _rests_on,
-    "agent-rests-on": _agent_rests_on, "person-rests-on": _person_rests_on,
-}  # fmt: skip
+WAYS: dict[str, Callable[[Memory, dict[str, Any], str], object]] = {
+    "remember": lambda bad, it, _: bad.remember(it["words"], **_more(it)),
+    "observe": lambda bad, it, _: bad.observe(it["words"], **_more(it)),
+    "claim": _claim,
+    "key": lambda bad, it, _: bad.remember(it["words"], key=it["attacks"], confidence=1.0),
+    "id": lambda bad, it, target: bad.remember(it["words"], key=target),
+    "short-id": _under_its_short_id,
+    "idempotency": _with_a_used_key,
+    "revise": _revise,
+    "forget": _forget,
+    "invalidate": lambda bad, it, target: bad.invalidate(target, it["words"]),
+    "erase": _erase,
+    "retract": lambda bad, it, _: bad.episodes.retract("said-0", "said-1", reason=it["words"], withdraw=True),
+    "fade": lambda bad, it, _: bad.archive("said-0", "said-1", reason=it["words"]),
+    "outcome": lambda bad, it, target: bad.outcome([target], 0.0, weight=10.0, reason=it["words"]),
+    "approve": _approve,
+    "distrust": _distrust,
+    "other-user": _other_user,
+    "pin": _pin,
+    "pin-id": lambda bad, it, _: _pin(bad, it, "", it["attacks"]),
+    "consolidate": _consolidate,
+    "consolidate-english": lambda bad, it, target: _consolidate(bad, it, target, "english"),
+    "rests-on": lambda bad, it, target: bad.remember(it["words"], rests_on=[target], confidence=1.0),
+    "agent-rests-on": _agent_rests_on,
+    "person-rests-on": _person_rests_on,
+}

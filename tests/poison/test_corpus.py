@@ -57,6 +57,13 @@ def poisoned(clean: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def mine(poisoned: Path, tmp_path: Path) -> Iterator[Memory]:
+    """A copy of the poisoned memory, to be changed by its owner."""
+    with person(Path(shutil.copytree(poisoned, tmp_path / "memory"))) as me:
+        yield me
+
+
 @pytest.fixture(scope="module")
 def before(clean: Path) -> Iterator[Memory]:
     with person(clean) as me:
@@ -112,37 +119,28 @@ def test_the_pages_still_say_what_was_trusted(after: Memory) -> None:
             assert f"~~{words}" not in page, key
 
 
-def test_an_index_made_anew_says_the_same(poisoned: Path, before: Memory, tmp_path: Path) -> None:
-    folder = tmp_path / "again"
-    shutil.copytree(poisoned, folder)
-    with person(folder) as me:
-        me.rebuild_index()
-        assert state(me) == state(before)
-        assert answers(me, "database port") == answers(before, "database port")
+def test_an_index_made_anew_says_the_same(mine: Memory, before: Memory) -> None:
+    mine.rebuild_index()
+    assert state(mine) == state(before)
+    assert answers(mine, "database port") == answers(before, "database port")
 
 
-def test_answering_no_to_everything_leaves_what_was_trusted(poisoned: Path, before: Memory, tmp_path: Path) -> None:
-    folder = tmp_path / "rejected"
-    shutil.copytree(poisoned, folder)
-    with person(folder) as me:
-        for review in me.reviews.waiting():
-            me.reviews.reject(review.id)
-        assert state(me) == state(before)
+def test_answering_no_to_everything_leaves_what_was_trusted(mine: Memory, before: Memory) -> None:
+    for review in mine.reviews.waiting():
+        mine.reviews.reject(review.id)
+    assert state(mine) == state(before)
 
 
-def test_two_words_of_a_person_take_all_of_it_out_even_of_what_can_be_asked_for(poisoned: Path, tmp_path: Path) -> None:
+def test_two_words_of_a_person_take_all_of_it_out_even_of_what_can_be_asked_for(mine: Memory) -> None:
     """Even if a person had said yes to all that they were asked, in a moment of trust."""
-    folder = tmp_path / "undone"
-    shutil.copytree(poisoned, folder)
-    with person(folder) as me:
-        for review in me.reviews.waiting():
-            if review.action.kind == "trust":
-                me.reviews.approve(review.id)
-        served = {hit.trust for question in QUESTIONS for hit in me.recall(question, k=50)}
-        assert served >= {"web", "tool"}
-        me.distrust("trust:web")
-        me.distrust("trust:tool")
-        assert {hit.trust for question in QUESTIONS for hit in me.recall(question, k=50)} <= {"human", "agent"}
+    for review in mine.reviews.waiting():
+        if review.action.kind == "trust":
+            mine.reviews.approve(review.id)
+    served = {hit.trust for question in QUESTIONS for hit in mine.recall(question, k=50)}
+    assert served >= {"web", "tool"}
+    mine.distrust("trust:web")
+    mine.distrust("trust:tool")
+    assert {hit.trust for question in QUESTIONS for hit in mine.recall(question, k=50)} <= {"human", "agent"}
 
 
 def test_one_word_undoes_what_a_trusted_agent_did_under_its_influence(clean: Path, tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ SAID = ("We don't paint", "Painting, painted, paints", "they don", "the t in don
 ASKED = ["don't", "paint", "painter", "don", "t", "unicode", "o'clock", "papa'papa", "zebra", "天气"]
 
 
+def blocks_in(index):
+    return [row[0] for row in index.db.execute("SELECT id FROM blocks ORDER BY rowid")]
+
+
 @pytest.fixture
 def memory(tmp_path):
     with Memory(tmp_path / "memory", embedder="none") as opened:
@@ -48,21 +52,14 @@ def rarity_by_counting(index, user):
     return [math.log(1 + max(total - n + 0.5, 0.5) / (n + 0.5)) for n in (max(count, 1) for count in counts)]
 
 
-def test_a_word_is_as_rare_for_whoever_is_alone_as_counting_says(memory):
+def test_a_word_is_as_rare_as_counting_says_alone_and_whatever_another_user_says(memory):
     for text in SAID:
         memory.observe(text)
-    index = memory._context.index.level()
-
-    assert rarity(index, ASKED, "me", count_of(index, "me")) == rarity_by_counting(index, "me")
-
-
-def test_what_another_user_says_makes_no_word_less_rare(memory):
-    for text in SAID:
-        memory.observe(text)
-    memory.observe("paint paint, and don't stop at zebra", user="bob")
-    index = memory._context.index.level()
-
-    assert rarity(index, ASKED, "me", count_of(index, "me")) == rarity_by_counting(index, "me")
+    for more in ("", "paint paint, and don't stop at zebra"):
+        if more:
+            memory.observe(more, user="bob")
+        index = memory._context.index.level()
+        assert rarity(index, ASKED, "me", count_of(index, "me")) == rarity_by_counting(index, "me")
 
 
 def test_a_standing_memory_that_expires_is_served_until_then_and_not_after(memory):
@@ -71,7 +68,7 @@ def test_a_standing_memory_that_expires_is_served_until_then_and_not_after(memor
     memory.remember("Always write in English", kind="constraint")
     seen = IndexCache(memory._context.index.level())
     early, late = (Scope("me", now=(soon + timedelta(hours=by)).isoformat()) for by in (-1, 1))
-    blocks = [row[0] for row in seen.index.db.execute("SELECT id FROM blocks ORDER BY rowid")]
+    blocks = blocks_in(seen.index)
 
     assert list(seen.view(early).sources_of(blocks, early)) == blocks
     assert list(seen.view(late).sources_of(blocks, late)) == blocks[1:]
@@ -120,8 +117,7 @@ def gathering(index, scope, visible=None):
 def test_who_says_a_block_is_told_in_short_as_at_length(tmp_path_factory, said, scope):
     with told_to(tmp_path_factory.mktemp("told") / "memory", said) as memory:
         index = memory._context.index.level()
-        blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
-        short, long = source_rows(index, blocks, scope), sources_of(index, blocks, scope)
+        short, long = (read(index, blocks_in(index), scope) for read in (source_rows, sources_of))
 
     fields = attrgetter(*SourceRow._fields)
     assert {block: [fields(each) for each in every] for block, every in long.items()} == short
@@ -131,7 +127,7 @@ def test_who_said_it_last_comes_first(memory):
     for session in ("s1", "s2", "s3"):
         memory.observe("tea is hot", session=session)
     index = memory._context.index.level()
-    [every] = source_rows(index, [row[0] for row in index.db.execute("SELECT id FROM blocks")], Scope("me")).values()
+    [every] = source_rows(index, blocks_in(index), Scope("me")).values()
 
     assert [each.session for each in every] == ["s3", "s2", "s1"]
 

@@ -37,11 +37,17 @@ def index(root: Path) -> Iterator[IndexFile]:
 
 def vectors_by_block(meaning: VectorSearch, index: IndexFile, user: str = "me") -> dict[str, bytes]:
     vectors = meaning.level(index, user, 0)
-    assert vectors is not None
     blocks = [row[0] for row in index.db.execute("SELECT block_id FROM lives WHERE user = ?", (user,))]
     found = vectors.file.rows.where(blocks)
     assert found.keys() == set(blocks)
     return {block: np.ascontiguousarray(vectors.file.matrix[rows]).tobytes() for block, rows in found.items()}
+
+
+def embed(meaning: VectorSearch, index: IndexFile, user: str, limit: int = 512) -> bool:
+    """Make the next vectors; False, if none is missing."""
+    if batch := meaning.missing(index, user, 0, limit):
+        meaning.add_vectors(index, user, 0, batch, meaning.vectors_of(batch))
+    return batch is not None
 
 
 def test_every_block_of_a_user_has_a_vector_for_each_of_its_parts(root: Path, index: IndexFile) -> None:
@@ -65,18 +71,14 @@ def test_batches_of_any_size_in_any_order_of_users_give_the_same(root: Path, ind
     def check(steps: list[tuple[str, int]]) -> None:
         meaning = VectorSearch(Slow("fast"), None, None)
         for user, most in steps:
-            if batch := meaning.missing(index, user, 0, most):
-                meaning.add_vectors(index, user, 0, batch, meaning.vectors_of(batch))
+            embed(meaning, index, user, most)
         for user in ("bob", "me"):
-            while batch := meaning.missing(index, user, 0, 3):
-                meaning.add_vectors(index, user, 0, batch, meaning.vectors_of(batch))
+            while embed(meaning, index, user, 3):
+                pass
             assert vectors_by_block(meaning, index, user) == expected[user]
-            level = meaning.level(index, user, 0)
-            assert level is not None
             question = Fast().embed(["tea cat"])[0]
-            again = VectorSearch(Fast(), None, None).level(index, user, 0)
-            assert again is not None
-            assert level.nearest(question, 5, None) == again.nearest(question, 5, None)
+            levels = [each.level(index, user, 0) for each in (meaning, VectorSearch(Fast(), None, None))]
+            assert levels[0].nearest(question, 5, None) == levels[1].nearest(question, 5, None)
 
     check()
 
@@ -84,15 +86,13 @@ def test_batches_of_any_size_in_any_order_of_users_give_the_same(root: Path, ind
 def test_two_who_took_the_same_batch_add_it_once(root: Path, index: IndexFile) -> None:
     one, two = VectorSearch(Slow(), None, root / "vectors"), VectorSearch(Slow(), None, root / "vectors")
     mine, theirs = one.missing(index, "me", 0, 5), two.missing(index, "me", 0, 5)
-    assert mine is not None
-    assert theirs is not None
     one.add_vectors(index, "me", 0, mine, one.vectors_of(mine))
     two.add_vectors(index, "me", 0, theirs, two.vectors_of(theirs))
     two.add_vectors(index, "me", 0, theirs, two.vectors_of(theirs))
 
     for meaning in (one, two):
-        while batch := meaning.missing(index, "me", 0):
-            meaning.add_vectors(index, "me", 0, batch, meaning.vectors_of(batch))
+        while embed(meaning, index, "me"):
+            pass
     [path] = (root / "vectors").rglob("*.f32")
     assert path.stat().st_size == (10 + 6) * 4 * SIZE
     assert vectors_by_block(one, index) == vectors_by_block(two, index)
@@ -147,7 +147,6 @@ def test_a_question_is_embedded_once_and_the_last_few_are_kept(root: Path) -> No
     meaning = VectorSearch(slow, None, None)
     for number in range(200):
         one, two = meaning.hear(f"tea {number}"), meaning.of_question(f"tea {number}", [], [])
-        assert two is not None
         assert one.tolist() == two.tolist()
 
     assert len(slow.asked) == 200
@@ -193,7 +192,6 @@ def test_which_weights_fit_goes_by_what_the_embedder_can(index: IndexFile) -> No
 
 def test_the_nearest_among_some_are_those_of_all_that_are_among_them(index: IndexFile) -> None:
     vectors = VectorSearch(Fast(), None, None).level(index, "me", 0)
-    assert vectors is not None
     question = Fast().embed(["tea number7 cat"])[0]
     every = vectors.nearest(question, 100, None)
     some = [block for block, _ in every[1::2]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +9,12 @@ from typing import Any
 
 from tallystick.decide import beliefs as decide
 from tallystick.ledger import checkpoint
-from tallystick.ledger.backup import back_up
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk
 from tallystick.repair.check import check
 from tallystick.repair.findings import Finding
 from tallystick.stores.open_folder import OpenFolder
+from tests.ledger.forge import everything, keyring, lines
 
 LINE = "line-damaged"
 
@@ -64,7 +63,7 @@ def compact(root: Path, disk: Disk | None = None) -> None:
 
 def backup(root: Path) -> Path:
     with opened(root) as folder:
-        return back_up(folder.ledger)
+        return folder.ledger.back_up()
 
 
 def texts(root: Path) -> dict[str, str]:
@@ -85,10 +84,6 @@ def said(*keys: str) -> dict[str, str]:
 
 def wal(root: Path) -> Path:
     return root / "events.wal"
-
-
-def lines(path: Path) -> list[bytes]:
-    return [line + b"\n" for line in path.read_bytes().split(b"\n")[:-1]]
 
 
 def set_lines(path: Path, content: list[bytes]) -> None:
@@ -131,19 +126,9 @@ def codes(root: Path, **how: Any) -> list[str]:
     return [finding.code for finding in checked(root, **how)]
 
 
-def everything(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    every = [root, *root.rglob("*")]
-    return {str(path): _state(path) for path in every}
-
-
-def _state(path: Path) -> tuple[int, int, bytes]:
-    stat = os.lstat(path)
-    return stat.st_mode, stat.st_mtime_ns, path.read_bytes() if path.is_file() else b""
-
-
 def ring(root: Path) -> Keyring:
     """Keys and pins beside the memory, as a person keeps them elsewhere."""
-    return Keyring(keys=root.parent / "keys", pins=root.parent / "pins")
+    return keyring(root.parent)
 
 
 def pin(root: Path) -> None:

@@ -20,7 +20,7 @@ from tallystick.ledger.lock import Lock
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft
 from tallystick.repair.check import check
-from tallystick.repair.findings import CODES, SHOWN, Finding, found
+from tallystick.repair.findings import CODES, Finding, found
 from tests.conftest import SOAK
 from tests.repair.folders import (
     LINE,
@@ -67,11 +67,6 @@ class StoppingDisk(Disk):
         if flags & os.O_CREAT:
             self._reach("create", path)
         return super().open(path, flags, mode)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "memory"
 
 
 def say_nothing(root: Path) -> None:
@@ -481,26 +476,19 @@ def test_a_flipped_bit_at_any_byte_is_an_error_in_that_line(root):
             assert f"line {number + 1}," in found[0].place, f"byte {at} is in line {number + 1}: {found}"
 
 
-def test_of_very_many_damaged_lines_some_are_shown_and_all_are_counted(root):
-    fill(root, 80)
-    for number in range(5, 75):
-        damage_words(wal(root), number)
-
-    findings = [finding for finding in checked(root) if finding.code == LINE]
-
-    assert len(findings) == SHOWN + 1
-    assert findings[-1].text == f"and {70 - SHOWN} more"
-
-
 # -- crashes ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_interrupted_restore_is_told(root):
+def an_interrupted_restore(root):
     fill(root, 5)
     copied = backup(root)
     fill(root, 5, "later")
     with pytest.raises(Stop):
         restore_from(root, copied, disk=StoppingDisk("rename", "restoring/events.wal"))
+
+
+def test_an_interrupted_restore_is_told(root):
+    an_interrupted_restore(root)
 
     assert "restore-unfinished" in codes(root)
     assert {finding.severity for finding in checked(root)} <= {"warning", "note"}
@@ -600,19 +588,16 @@ def test_a_file_that_cannot_be_read_is_an_error_of_its_own(root, is_compacted, i
 # -- the table -------------------------------------------------------------------------------------------------------
 
 
-def test_every_code_has_a_meaning_and_a_way_out():
+def test_every_code_has_a_meaning_and_a_way_out_which_is_a_repair_if_it_can_be_mended():
     for name, code in CODES.items():
+        assert name == name.lower()
         assert code.meaning
         assert code.remedy
+        assert (f"tallystick repair {name}" in code.remedy) == bool(code.fix), name
         finding = found(name, "somewhere", "something")
         assert finding.to_dict() == {
             "code": name, "place": "somewhere", "severity": code.severity, "text": "something", "remedy": code.remedy,
         }  # fmt: skip
-
-
-def test_a_code_that_can_be_mended_says_so_in_its_remedy():
-    for name, code in CODES.items():
-        assert (f"tallystick repair {name}" in code.remedy) == bool(code.fix)
 
 
 def test_a_file_that_goes_while_it_is_looked_at_is_no_finding(tmp_path, monkeypatch):

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from tallystick.ledger.backup import back_up
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound
@@ -56,7 +56,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     compact(root)
     shutil.copytree(root, earlier)
     with opened(root) as folder:
-        back_up(folder.ledger)
+        folder.ledger.back_up()
     (root / "tallystick.toml").write_text('[ledger]\ndurability = "full"\n')
     (root / "tallystick.toml").chmod(0o600)
     with Memory(root) as memory:
@@ -92,7 +92,7 @@ def test_a_check_of_any_folder_ends_changes_nothing_and_names_what_matters(folde
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(whole, root)
     for what, (which, where), how in damage:
-        DAMAGES[what](root, earlier, which, where, how)
+        DAMAGES[what](Damage(root, earlier, which, where, how))
     before = everything(root)
 
     try:
@@ -130,84 +130,76 @@ def files_in(root: Path) -> list[Path]:
     return sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def chosen(root: Path, which: float) -> Path:
-    """Any file; the ledger's own as often as all the others together."""
-    own = [path for path in files_in(root) if path.suffix == ".wal"]
-    every = files_in(root)
-    if own and which < 0.5:
-        return own[int(2 * which * len(own))]
-    return every[int((2 * which - 1 if which >= 0.5 else which) * len(every))]
+class Damage(NamedTuple):
+    """What happens to a folder: where, and how."""
+
+    root: Path
+    earlier: Path
+    which: float
+    where: float
+    how: int
+
+    @property
+    def path(self) -> Path:
+        """Any file; the ledger's own as often as all the others together."""
+        return self.chosen(self.which)
+
+    def chosen(self, which: float) -> Path:
+        every = files_in(self.root)
+        own = [path for path in every if path.suffix == ".wal"]
+        if own and which < 0.5:
+            return own[int(2 * which * len(own))]
+        return every[int((2 * which - 1 if which >= 0.5 else which) * len(every))]
+
+    def gone(self) -> Path:
+        """That file, which is removed: something else comes in its place."""
+        path = self.path
+        path.unlink()
+        return path
 
 
-def flip(root: Path, _: Path, which: float, where: float, how: int) -> None:
-    path = chosen(root, which)
+def flip(it: Damage) -> None:
+    path = it.path
     data = bytearray(path.read_bytes())
     if data:
-        data[int(where * len(data))] ^= how or 1
+        data[int(it.where * len(data))] ^= it.how or 1
         path.write_bytes(data)
 
 
-def cut(root: Path, _: Path, which: float, where: float, __: int) -> None:
-    path = chosen(root, which)
-    os.truncate(path, int(where * path.stat().st_size))
-
-
-def remove(root: Path, _: Path, which: float, __: float, ___: int) -> None:
-    chosen(root, which).unlink()
-
-
-def swap(root: Path, _: Path, which: float, where: float, __: int) -> None:
-    one, other = chosen(root, which), chosen(root, where)
+def swap(it: Damage) -> None:
+    one, other = it.path, it.chosen(it.where)
     first, second = one.read_bytes(), other.read_bytes()
     one.write_bytes(second), other.write_bytes(first)
 
 
-def roll_back(root: Path, earlier: Path, which: float, _: float, __: int) -> None:
-    path = chosen(root, which)
-    old = earlier / path.relative_to(root)
+def roll_back(it: Damage) -> None:
+    path = it.path
+    old = it.earlier / path.relative_to(it.root)
     if old.is_file():
         path.write_bytes(old.read_bytes())
 
 
-def empty(root: Path, _: Path, which: float, __: float, ___: int) -> None:
-    chosen(root, which).write_bytes(b"")
+def longer(it: Damage) -> None:
+    with it.path.open("ab") as file:
+        file.write(bytes([it.how]) * (it.how + 1))
 
 
-def junk(root: Path, _: Path, which: float, __: float, how: int) -> None:
-    chosen(root, which).write_bytes(bytes([how]) * 3000 + b"\n")
+def as_link(it: Damage) -> None:
+    path = it.gone()
+    path.symlink_to(path.name if it.how < 100 else it.earlier / "nowhere" if it.how < 200 else it.earlier)
 
 
-def longer(root: Path, _: Path, which: float, __: float, how: int) -> None:
-    with chosen(root, which).open("ab") as file:
-        file.write(bytes([how]) * (how + 1))
-
-
-def as_folder(root: Path, _: Path, which: float, __: float, ___: int) -> None:
-    path = chosen(root, which)
-    path.unlink()
-    path.mkdir(mode=0o700)
-
-
-def as_link(root: Path, earlier: Path, which: float, __: float, how: int) -> None:
-    path = chosen(root, which)
-    path.unlink()
-    path.symlink_to(path.name if how < 100 else earlier / "nowhere" if how < 200 else earlier)
-
-
-def as_pipe(root: Path, _: Path, which: float, __: float, ___: int) -> None:
-    path = chosen(root, which)
-    path.unlink()
-    os.mkfifo(path, 0o600)
-
-
-def add(root: Path, _: Path, __: float, where: float, how: int) -> None:
-    folders = [root, *sorted(path for path in root.rglob("*") if path.is_dir() and not path.is_symlink())]
-    path = folders[int(where * len(folders))] / f"added-{how}"
+def add(it: Damage) -> None:
+    folders = [it.root, *sorted(path for path in it.root.rglob("*") if path.is_dir() and not path.is_symlink())]
+    path = folders[int(it.where * len(folders))] / f"added-{it.how}"
     path.write_bytes(b"?")
     path.chmod(0o600)
 
 
-DAMAGES: dict[str, Callable[[Path, Path, float, float, int], None]] = {
-    "flip": flip, "cut": cut, "remove": remove, "swap": swap, "roll back": roll_back, "empty": empty, "junk": junk,
-    "longer": longer, "folder": as_folder, "link": as_link, "pipe": as_pipe, "add": add,
+DAMAGES: dict[str, Callable[[Damage], object]] = {
+    "flip": flip, "swap": swap, "roll back": roll_back, "longer": longer, "link": as_link, "add": add,
+    "cut": lambda it: os.truncate(it.path, int(it.where * it.path.stat().st_size)), "remove": Damage.gone,
+    "junk": lambda it: it.path.write_bytes(bytes([it.how]) * 3000 + b"\n"),
+    "empty": lambda it: it.path.write_bytes(b""), "folder": lambda it: it.gone().mkdir(mode=0o700),
+    "pipe": lambda it: os.mkfifo(it.gone(), 0o600),
 }  # fmt: skip

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import back_up, restore_from
-from tallystick.ledger.checkpoint import take
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.verify import verify
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.repair.repair import apply, plan
+from tests.crash.folder import files_with
 from tests.repair import test_check as broken
 from tests.repair.folders import (
     LINE,
@@ -44,11 +43,6 @@ from tests.repair.folders import (
     wal,
 )
 from tests.repair.test_check import Stop, StoppingDisk
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "memory"
 
 
 def repaired(root: Path, *which: str) -> None:
@@ -221,15 +215,21 @@ def test_a_repair_loses_only_what_must_be_lost_and_keeps_the_order(root, how, co
 # -- the words of a line ---------------------------------------------------------------------------------------------
 
 
-def test_damaged_words_are_given_up_and_everything_else_stays(root):
+def test_damaged_words_are_given_up_as_planned_on_the_record_and_everything_else_stays(root):
     fill(root, 8)
+    assert apply(root, [LINE, "leftover"]) == []
     where = line_of(wal(root), "the words of k3")
     before = lines(wal(root))
     damage_words(wal(root), where)
-    damaged = lines(wal(root))[where]
+    damaged, found = lines(wal(root))[where], everything(root)
 
+    steps = plan(root, [LINE])
+
+    assert everything(root) == found
+    assert steps[0].text == f"give up the data of event {where} (belief.put/1); its line stays in the chain, empty"
+    assert not any(step.refused for step in steps)
+    assert steps == apply(root, [LINE])
     repaired(root, LINE)
-
     after = lines(wal(root))
     assert texts(root) == said(*(set(keys(8)) - {"k3"}), "afterwards")
     assert [line for number, line in enumerate(after[:9]) if number != where] == [
@@ -237,33 +237,11 @@ def test_damaged_words_are_given_up_and_everything_else_stays(root):
     ]
     assert len(after[where]) == len(before[where])
     assert kept(root)[0].read_bytes() == damaged
-
-
-def test_the_repair_is_an_event_that_names_the_line_and_what_was_lost(root):
-    fill(root, 8)
-    where = line_of(wal(root), "the words of k3")
-    damage_words(wal(root), where)
-    apply(root, [LINE])
-
     [event] = repairs(root)
-
-    assert event.body["lines"] == [fmt.parse(lines(wal(root))[where]).hash]
+    assert event.body["lines"] == [fmt.parse(after[where]).hash]
     assert event.body["lost"] == [[where, where]]
     assert event.body["kept"] == [kept(root)[0].name]
     assert "abandoned" not in event.body
-
-
-def test_planning_changes_nothing_and_says_what_would_be_done(root):
-    fill(root, 8)
-    damage_words(wal(root), 3)
-    before = everything(root)
-
-    steps = plan(root, [LINE])
-
-    assert everything(root) == before
-    assert steps[0].text == "give up the data of event 3 (belief.put/1); its line stays in the chain, empty"
-    assert not any(step.refused for step in steps)
-    assert steps == apply(root, [LINE])
 
 
 def test_nothing_to_mend_is_nothing_done(root):
@@ -275,37 +253,30 @@ def test_nothing_to_mend_is_nothing_done(root):
 
 
 def test_damaged_words_and_a_torn_end_are_both_mended(root):
-    fill(root, 8)
-    with wal(root).open("ab") as file:
-        file.write(lines(wal(root))[-1][:100])
-    content = bytearray(wal(root).read_bytes())
-    content[content.index(b"the words of k3")] ^= 1
-    wal(root).write_bytes(content)
+    broken.damage_and_a_torn_end(root)
 
     repaired(root, LINE)
 
-    assert texts(root) == said(*(set(keys(8)) - {"k3"}), "afterwards")
-    assert [path.read_bytes() for path in (root / "sealed").glob("torn-*")] == [lines(wal(root))[8][:100]]
+    assert texts(root) == said("k0", "k2", "afterwards")
+    assert [path.read_bytes() for path in (root / "sealed").glob("torn-*")] == [lines(wal(root))[3][:100]]
 
 
-def test_the_words_of_the_first_line_can_be_lost_and_the_ledger_keeps_its_name(root):
-    fill(root, 60)
+@pytest.mark.parametrize(("count", "damage"), [(60, damage_words), (8, damage_header)], ids=["words", "header"])
+def test_the_first_line_of_all_can_be_lost_and_the_ledger_keeps_its_name(root, count, damage):
+    fill(root, count)
     with opened(root) as folder:
         name = folder.ledger.standing.ledger
-    damage_words(wal(root), 0)
+    damage(wal(root), 0)
 
     repaired(root, LINE)
 
+    assert texts(root) == said(*keys(count), "afterwards")
     with opened(root) as folder:
         assert folder.ledger.standing.ledger == name
 
 
 def test_an_erased_line_that_no_longer_looks_erased_is_emptied_again(root):
-    fill(root, 5)
-    erase(root, "k2")
-    content = bytearray(wal(root).read_bytes())
-    content[content.index(b'"data":null ') + 20] ^= 1
-    wal(root).write_bytes(content)
+    broken.an_erased_line_that_no_longer_looks_erased(root)
 
     repaired(root, LINE)
 
@@ -379,19 +350,6 @@ def test_a_process_that_has_the_memory_open_goes_on_after_the_repair(root):
     assert texts(root) == said(*(set(keys(8)) - {"k2"}), "still here")
 
 
-def test_the_first_line_of_all_can_be_lost(root):
-    fill(root, 8)
-    with opened(root) as folder:
-        name = folder.ledger.standing.ledger
-    damage_header(wal(root), 0)
-
-    repaired(root, LINE)
-
-    assert texts(root) == said(*keys(8), "afterwards")
-    with opened(root) as folder:
-        assert folder.ledger.standing.ledger == name
-
-
 def test_what_was_erased_stays_erased_when_the_chain_is_mended(root):
     fill(root, 8)
     erase(root, "k1")
@@ -402,8 +360,7 @@ def test_what_was_erased_stays_erased_when_the_chain_is_mended(root):
     repaired(root, LINE)
 
     assert texts(root) == said(*(set(keys(8)) - {"k1"}), "later0", "later2", "afterwards")  # the snapshot had k2
-    for words in (b"the words of k1", b"the words of later1"):
-        assert not [path for path in root.rglob("*") if path.is_file() and words in path.read_bytes()]
+    assert files_with(root, "the words of k1") == files_with(root, "the words of later1") == []
 
 
 def test_an_erasure_behind_the_break_that_was_not_finished_is_finished(root):
@@ -415,13 +372,13 @@ def test_an_erasure_behind_the_break_that_was_not_finished_is_finished(root):
     repaired(root, LINE)
 
     assert texts(root) == said(*(set(keys(8)) - {"k2", "k6"}), "afterwards")
-    assert not [path for path in root.rglob("*") if path.is_file() and b"the words of k6" in path.read_bytes()]
+    assert files_with(root, "the words of k6") == []
 
 
 def test_places_that_hold_copies_are_still_known_when_the_chain_is_mended(root, tmp_path):
     fill(root, 8)
     with opened(root) as folder:
-        back_up(folder.ledger, tmp_path / "elsewhere")
+        folder.ledger.back_up(tmp_path / "elsewhere")
         copies = folder.ledger.standing.copies
     damage_header(wal(root), 3)
 
@@ -452,28 +409,15 @@ def test_a_line_that_a_backup_has_is_put_back_and_nothing_is_lost(root, damage):
 
 
 @pytest.mark.parametrize("damage", [damage_words, damage_header])
-def test_a_sealed_segment_is_put_back_from_a_backup(root, damage):
+@pytest.mark.parametrize("since", [[compact, backup], [backup, compact]], ids=["a backup of it", "one from before"])
+def test_a_sealed_segment_is_put_back_from_a_backup(root, damage, since):
     fill(root, 8)
-    compact(root)
-    backup(root)
-    fill(root, 3, "later")
+    for step in since:
+        step(root)
+        fill(root, 3, step.__name__)
     [segment] = (root / "sealed").iterdir()
     before = segment.read_bytes()
     damage(segment, 3)
-
-    repaired(root, LINE)
-
-    assert segment.read_bytes() == before
-
-
-def test_a_backup_from_before_the_compaction_mends_the_sealed_segment(root):
-    fill(root, 8)
-    backup(root)
-    fill(root, 4, "later")
-    compact(root)
-    [segment] = (root / "sealed").iterdir()
-    before = segment.read_bytes()
-    damage_header(segment, 3)
 
     repaired(root, LINE)
 
@@ -599,27 +543,17 @@ def refused(root: Path, code: str, *named: str, **how) -> None:
     assert everything(root) == before
 
 
-def test_damaged_words_are_mended_under_a_checkpoint(root):
-    fill(root, 8)
-    pin(root)
-    damage_words(wal(root), 3)
-
-    apply(root, [LINE], keyring=ring(root))
-
-    assert checked(root, keyring=ring(root)) == []
-    with opened(root) as folder:
-        take(folder.ledger, ring(root))
-
-
-def test_a_break_behind_the_checkpoint_is_mended(root):
+@pytest.mark.parametrize(("damage", "where"), [(damage_words, "k2"), (damage_header, "later1")])
+def test_damaged_words_and_a_break_behind_the_checkpoint_are_mended_under_it(root, damage, where):
     fill(root, 8)
     pin(root)
     fill(root, 3, "later")
-    damage_header(wal(root), line_of(wal(root), "the words of later1"))
+    damage(wal(root), line_of(wal(root), f"the words of {where}"))
 
     apply(root, [LINE], keyring=ring(root))
 
     assert checked(root, keyring=ring(root)) == []
+    pin(root)
 
 
 def test_a_pruned_ledger_is_mended_behind_its_snapshot(root, tmp_path):
@@ -666,11 +600,7 @@ def test_a_torn_end_is_set_aside(root):
 
 
 def test_an_interrupted_restore_is_finished(root):
-    fill(root, 5)
-    copied = backup(root)
-    fill(root, 5, "later")
-    with pytest.raises(Stop):
-        restore_from(root, copied, disk=StoppingDisk("rename", "restoring/events.wal"))
+    broken.an_interrupted_restore(root)
 
     apply(root, ["restore-unfinished"])
 
@@ -718,9 +648,7 @@ def test_modes_are_narrowed_on_the_record(root):
 
 
 def test_a_snapshot_that_only_waits_for_its_name_gets_it(root):
-    fill(root, 60)
-    with pytest.raises(Stop):
-        compact(root, StoppingDisk("rename", "snapshot.json.new"))
+    broken.a_snapshot_that_only_waits_for_its_name(root)
     waiting = (root / "snapshot.json.new").read_bytes()
 
     repaired(root, "snapshot-stale")

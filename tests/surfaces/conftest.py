@@ -32,6 +32,13 @@ class Ended:
     def json(self) -> Any:
         return json.loads(self.out)
 
+    def refused(self, *says: str, status: int = 1) -> None:
+        """One line that says what is wrong, and nothing on standard output."""
+        assert (self.status, self.out) == (status, ""), self
+        assert self.err.startswith("tallystick: "), self.err
+        assert self.err.count("\n") == 1, self.err
+        assert [text for text in says if text not in self.err] == [], self.err
+
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -24,7 +24,7 @@ from typing import Any
 EMPTY_ROOT = sha256(b"").digest()
 
 _HASH_BYTES = 32
-_HEX_HASH = re.compile(r"[0-9a-f]{64}")
+HEX_HASH = re.compile(r"[0-9a-f]{64}")
 _MOST_LEAVES = 1 << 63  # a number from outside must not decide how long a loop runs
 _BATCH_LEVEL = 10
 BATCH = 1 << _BATCH_LEVEL
@@ -61,13 +61,13 @@ class Range:
     hashes: list[bytes] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        if not _is_number(self.begin):
+        if not is_number(self.begin):
             raise ValueError(f"a range cannot begin at {self.begin!r}")
         self.end = self.begin
 
     def append(self, leaf: bytes) -> None:
         """Add the leaf at `end`."""
-        if not _is_hash(leaf):
+        if not is_hash(leaf):
             raise ValueError("a leaf is a hash of 32 bytes: see leaf_hash")
         self._add(leaf, 0)
 
@@ -115,9 +115,9 @@ class Range:
         if not isinstance(data, dict) or data.keys() != {"begin", "end", "hashes"}:
             raise ValueError("a range is written as begin, end and hashes")
         begin, end, hashes = data["begin"], data["end"], data["hashes"]
-        if not (_is_number(begin) and _is_number(end) and begin <= end):
+        if not (is_number(begin) and is_number(end) and begin <= end):
             raise ValueError(f"no range goes from {begin!r} to {end!r}")
-        are_hashes = isinstance(hashes, list) and all(isinstance(it, str) and _HEX_HASH.fullmatch(it) for it in hashes)
+        are_hashes = isinstance(hashes, list) and all(isinstance(it, str) and HEX_HASH.fullmatch(it) for it in hashes)
         if not are_hashes or len(hashes) != sum(1 for _ in _levels(begin, end)):
             raise ValueError(f"these are not the hashes of a range from {begin} to {end}")
         made = cls(begin)
@@ -174,7 +174,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
 
     Take the size and the root from the same source: a proof may fit several sizes.
     """
-    if not (_is_number(index) and _is_number(size) and index < size and all(map(_is_hash, (leaf, root, *proof)))):
+    if not (is_number(index) and is_number(size) and index < size and all(map(is_hash, (leaf, root, *proof)))):
         return False
     sides = list(_sides(index, size - 1))
     if len(sides) != len(proof):
@@ -218,9 +218,9 @@ def _levels(begin: int, end: int) -> Iterator[int]:
         begin += 1 << level
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
     return type(value) is int and 0 <= value < _MOST_LEAVES
 
 
-def _is_hash(value: object) -> bool:
+def is_hash(value: object) -> bool:
     return isinstance(value, bytes) and len(value) == _HASH_BYTES

@@ -19,15 +19,13 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from tallystick.ledger.merkle import leaf_hash, verify_inclusion
+from tallystick.ledger.merkle import HEX_HASH, is_hash, is_number, leaf_hash, verify_inclusion
 
 MOST_SIGNATURES = 100  # the format asks for at least sixteen, and for a limit
 MOST_SIBLINGS = 63  # as high as a tree can be
-MOST_LEAVES = 1 << 63
 
 _ED25519 = b"\x01"
 _KEY_BYTES = 32
-_HASH_BYTES = 32
 _PROOF_FORMAT = "c2sp.org/tlog-proof@v1"
 
 # No control characters, and no lone surrogates, which are not UTF-8.
@@ -37,7 +35,6 @@ _NAME = re.compile(r"[^\s+\x00-\x1f\ud800-\udfff]+")
 _SIGNATURE_LINE = re.compile(rf"— ({_NAME.pattern}) (\S+)")
 _VERIFIER_KEY = re.compile(rf"({_NAME.pattern})\+([0-9a-f]{{8}})\+(\S+)")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
-_HEX_HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class NoteError(ValueError):
@@ -58,7 +55,7 @@ class Checkpoint:
             raise NoteError("a checkpoint's origin is one line of text")
         _expect_number(self.size, "size")
         _expect_hash(self.root)
-        if not _HEX_HASH.fullmatch(self.head):
+        if not HEX_HASH.fullmatch(self.head):
             raise NoteError("a checkpoint's head is 64 hex digits")
 
     def body(self) -> str:
@@ -271,10 +268,10 @@ def _number(text: str) -> int:
 
 
 def _expect_number(value: object, what: str) -> None:
-    if type(value) is not int or not 0 <= value < MOST_LEAVES:
+    if not is_number(value):
         raise NoteError(f"no {what} can be {value!r}")
 
 
 def _expect_hash(value: object) -> None:
-    if not isinstance(value, bytes) or len(value) != _HASH_BYTES:
+    if not is_hash(value):
         raise NoteError("a hash is 32 bytes")

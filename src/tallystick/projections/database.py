@@ -10,6 +10,7 @@ then: `copy_of` copies the rows from the file without making any.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 import time
@@ -49,6 +50,19 @@ def run_patiently(db: sqlite3.Connection | sqlite3.Cursor, pragma: str) -> None:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
         time.sleep(0.01)
+
+
+def wait_for_lock(fd: int, timeout: float) -> bool:
+    """Lock an open file for this process alone, until it is closed; False, if others have it for longer than that."""
+    until = time.monotonic() + timeout
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.002)
 
 
 class Stale(Exception):

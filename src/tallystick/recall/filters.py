@@ -110,13 +110,8 @@ def bears(tags: Iterable[str], patterns: Iterable[str]) -> bool:
 
 
 def _left_out(filters: Filters, source: Source) -> bool:
-    for each in filters.without:
-        name, colon, value = each.partition(":")
-        if colon and name in _LEFT_OUT and getattr(source, name) == value:
-            return False
-        if each in (source.id, source.name, source.ref):
-            return False
-    return True
+    names = {source.id, source.name, source.ref, *(f"{name}:{getattr(source, name)}" for name in _LEFT_OUT)}
+    return names.isdisjoint(filters.without)
 
 
 _CHECKS: dict[str, Callable[[Filters, Source], bool]] = {

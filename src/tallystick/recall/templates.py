@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from traceback import walk_tb
 from typing import Any, NoReturn
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
@@ -50,7 +51,8 @@ def filled(name: str, template: str, values: Mapping[str, Any]) -> str:
             if size > limit:
                 _refuse(name, 0, f"makes more than {limit} characters")
     except _AT_RENDER as error:
-        _refuse(name, _line_of(error), str(error))
+        within = [line for at, line in walk_tb(error.__traceback__) if at.f_code.co_filename == "<template>"]
+        _refuse(name, within[-1] if within else 0, str(error))
     return "".join(pieces)
 
 
@@ -85,7 +87,12 @@ def _joined(values: object, between: str = "") -> str:
 
 
 def _check(name: str, tree: nodes.Template) -> None:
-    known = {*NAMES, "loop"} | {target.name for loop in tree.find_all(nodes.For) for target in _targets(name, loop)}
+    known = {*NAMES, "loop"}
+    for loop in tree.find_all(nodes.For):
+        if not isinstance(loop.target, nodes.Name) or loop.target.name in NAMES:
+            own = f"by a name of its own (not {', '.join(NAMES)})"
+            _refuse(name, loop.lineno, f"a loop is over hits, one at a time, {own}")
+        known.add(loop.target.name)
     for node, depth, loops in _walk(tree):
         if not isinstance(node, _NODES):
             _refuse(name, node.lineno, f"a template may not use {type(node).__name__.lower()}")
@@ -129,12 +136,6 @@ def _walk(tree: nodes.Template) -> Iterator[tuple[nodes.Node, int, int]]:
         waiting.extend((child, depth + 1, within) for child in node.iter_child_nodes())
 
 
-def _targets(name: str, loop: nodes.For) -> list[nodes.Name]:
-    if not isinstance(loop.target, nodes.Name) or loop.target.name in NAMES:
-        _refuse(name, loop.lineno, f"a loop is over hits, one at a time, by a name of its own (not {', '.join(NAMES)})")
-    return [loop.target]
-
-
 def _is_short(over: nodes.Node, loops: int) -> bool:
     """True if a loop within so many others is over the hits, or over the tags of one, or over a slice of them."""
     if isinstance(over, nodes.Getitem) and isinstance(over.arg, nodes.Slice):
@@ -142,16 +143,6 @@ def _is_short(over: nodes.Node, loops: int) -> bool:
     if isinstance(over, nodes.Getattr):
         return over.attr == "tags" and loops < 2
     return isinstance(over, nodes.Name) and over.name == "hits" and loops == 0
-
-
-def _line_of(error: BaseException) -> int:
-    """The line of the template at which it failed, from the traceback."""
-    line, at = 0, error.__traceback__
-    while at is not None:
-        if at.tb_frame.f_code.co_filename == "<template>":
-            line = at.tb_lineno
-        at = at.tb_next
-    return line
 
 
 def _refuse(name: str, line: int, why: str) -> NoReturn:

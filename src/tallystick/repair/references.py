@@ -242,9 +242,14 @@ class Surveyor:
             ]  # fmt: skip
         unknown = Counter(kind for kind, _ in {(each.kind, each.key) for each in still})
         for each in still:
-            explained = unknown[each.kind] <= self._empty[each.kind]
-            if not explained and (each.code != EVIDENCE or _is_current(state, each.by)):
-                yield each
+            if unknown[each.kind] <= self._empty[each.kind]:
+                continue
+            if each.code == EVIDENCE:  # only of the current version of an active belief it matters
+                user = state.owner(each.by) or OWNER
+                version = state.find(each.by, user=user, short=False)
+                if not version or version.status not in _ACTIVE or version.body().get("id") != each.by:
+                    continue
+            yield each
         missing: dict[Key, Loose] = {}  # nodes, each with the first edge that leads to it
         for (user, edge), (source, target, spot) in self._edges.items():
             for key in ((user, source), (user, target)):
@@ -271,12 +276,6 @@ class Surveyor:
     def _spot_of(self, state: Beliefs, belief: CurrentVersion) -> Spot:
         """The place of the last version of a belief with dependencies."""
         return next(self._spots[name] for name in reversed(state.ids_of(belief)) if name in self._spots)
-
-
-def _is_current(state: Beliefs, version: str) -> bool:
-    """True if that is the current version of an active belief."""
-    belief = state.find(version, user=state.owner(version) or OWNER, short=False)
-    return belief is not None and belief.status in _ACTIVE and belief.body().get("id") == version
 
 
 def _resting(state: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:

@@ -29,7 +29,7 @@ from tallystick.records.event import Draft
 from tallystick.repair import check, files, lines, references
 from tallystick.repair.check import Look
 from tallystick.repair.findings import CODES, OF_DERIVED, OF_INDEX, OF_PAGES, OF_VECTORS, Finding, check_codes
-from tallystick.repair.lines import Cure, Operation, operation
+from tallystick.repair.lines import Operation, operation
 from tallystick.state.state import State
 
 LINE = "line-damaged"
@@ -103,7 +103,10 @@ def _describe(found: Operation) -> Iterator[Step]:
     for cure in found.cures:
         name, count = cure.reading.path.name, len(cure.healed)
         if count:
-            yield Step(LINE, name, f"restore {count} line{'s' if count > 1 else ''} from {_sources(cure)}")
+            paths = [cure.spares[flaw.hash][0] for flaw in cure.healed if flaw.hash in cure.spares]
+            paths += [cure.graft.source] if cure.graft else []
+            sources = ", ".join(sorted({f"{path.parent.name}/{path.name}" for path in paths}))
+            yield Step(LINE, name, f"restore {count} line{'s' if count > 1 else ''} from {sources}")
         for flaw in cure.emptied:
             if flaw.hash in found.look.survey.named:
                 text = f"empty the line of event {flaw.seq} again; its data was erased before"
@@ -121,12 +124,6 @@ def _describe(found: Operation) -> Iterator[Step]:
         text = f"record {len(found.saved)} of the lost versions again, which the snapshot still has"
         yield Step(LINE, found.look.folder.snapshot.name, text)
     yield Step(LINE, "sealed/", "keep the damaged bytes there, until an erasure removes them")
-
-
-def _sources(cure: Cure) -> str:
-    spares = [cure.spares[flaw.hash][0] for flaw in cure.healed if flaw.hash in cure.spares]
-    grafted = [cure.graft.source] if cure.graft else []
-    return ", ".join(sorted({f"{path.parent.name}/{path.name}" for path in spares + grafted}))
 
 
 def apply(

@@ -58,15 +58,14 @@ class Taken(Part):
     def knows(self, op: str) -> bool:
         return op in (IMPORT_TAKE, IMPORT_DONE)
 
-    def _date(self, event: Event) -> None:
-        if self.zone.ended == self.zone.began >= 0 and event.body is not None and event.op != IMPORT_DONE:
+    def apply(self, event: Event) -> None:
+        body, zone = event.body, self.zone
+        if body is None:
+            return
+        if zone.ended == zone.began >= 0 and event.op != IMPORT_DONE:
             last, steps = self._dated[""]
             self._set(self._dated, "", (event.ts, (*steps, event.seq) if event.ts < last else steps))
-
-    def apply(self, event: Event) -> None:
-        self._date(event)
-        body, zone = event.body, self.zone
-        if body is None or not self.knows(event.op):
+        if not self.knows(event.op):
             return
         if event.op == IMPORT_TAKE:
             key = (body["user"], body["ledger"])

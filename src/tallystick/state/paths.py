@@ -61,8 +61,10 @@ class Paths(Part):
             self._stand(event, body["belief"], body["belief"].get("id", ""))
         elif "episode" in body:
             self._stand(event, body["episode"], event.id)
-        elif body.get("id") in self._named:
-            self._stand_with(event, body["id"])
+        elif (name := body.get("id")) in self._named:  # an event about a version is on the path of the version
+            user, path, events = self._named[name]
+            self._note((user, path), event)
+            self._set(self._named, name, (user, path, (*events, event.id)))
 
     @follows(PATH_BRANCH)
     def _branch(self, event: Event, body: dict[str, Any]) -> None:
@@ -124,12 +126,6 @@ class Paths(Part):
             if name == event.id:
                 self._set(self._episodes.setdefault(place, {}), name, said.get("trust", "human"))
 
-    def _stand_with(self, event: Event, name: str) -> None:
-        """An event about a version is on the path of the version."""
-        user, path, events = self._named[name]
-        self._note((user, path), event)
-        self._set(self._named, name, (user, path, (*events, event.id)))
-
     def events_on(self, user: str, path: str) -> list[str]:
         """The events about a path: its beginning and end, and what is on it."""
         return list(self._events.get((user, path), ()))
@@ -175,7 +171,10 @@ class Paths(Part):
             return (ROOT,)
         line = self._line(user, path, at)
         for number in range(len(line) - 2, -1, -1):
-            if self._is_abandoned((user, line[number]), at):
+            place = (user, line[number])
+            end = self._ends.get(place)
+            is_abandoned = end is not None and end.state == ABANDONED and _is_by(end.seq, at)
+            if is_abandoned or self._was(ABANDONED, place, at):
                 return tuple(line[number + 1 :])
         return tuple(line)
 
@@ -213,11 +212,6 @@ class Paths(Part):
         """True if it was compacted: its episodes are no longer recalled; its beliefs are."""
         closed = self._closed.get((user, path))
         return (closed is not None and _is_by(closed, at)) or self._was(CLOSED, (user, path), at)
-
-    def _is_abandoned(self, place: _Place, at: int | None = None) -> bool:
-        end = self._ends.get(place)
-        is_so = end is not None and end.state == ABANDONED and _is_by(end.seq, at)
-        return is_so or self._was(ABANDONED, place, at)
 
     def _was(self, state: str, place: _Place, at: int | None) -> bool:
         """True if it was in that state after that event, and this was undone since."""

@@ -41,7 +41,7 @@ from tallystick.records.errors import (
     Refused,
     TallystickError,
 )
-from tallystick.records.health import ADD_COLUMN_ONLY, Column, MigrationPlan, StoreHealth, columns_of
+from tallystick.records.health import ADD_COLUMN_ONLY, GOING_BACK, Column, MigrationPlan, StoreHealth, columns_of
 from tallystick.stores.file_system import is_remote, kind_of
 
 TIMEOUT = 30.0  # seconds that a write waits for its turn
@@ -55,7 +55,6 @@ PRAGMAS = (
 )
 
 FIRST = 1
-GOING_BACK = "going-back"
 
 _OF_SQLITE = ("rowid", "_rowid_", "oid")  # a column so named would hide SQLite's own
 _NO_STORE = "no store here yet; call bootstrap() first"

@@ -30,22 +30,17 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], objec
     return once
 
 
-def test_the_same_words_are_one_belief(tmp_path, interrupted):
+@pytest.mark.parametrize(
+    ("meanwhile", "said", "what"),
+    [("Ana likes tea.", "Ana likes tea.", "known"), ("The port is 5432.", "The port is 6543.", "corrected")],
+)
+def test_the_same_words_are_one_belief_and_a_correction_corrects(tmp_path, interrupted, meanwhile, said, what):
     with Memory(tmp_path / "m") as one, Memory(tmp_path / "m") as other:
         one.remember("The sky is grey.")
-        interrupted(lambda: other.remember("Ana likes tea."))
-        assert one.remember("Ana likes tea.").answer.what == "known"
+        interrupted(lambda: other.remember(meanwhile))
+        assert one.remember(said).answer.what == what
 
-        assert [each.text for each in one.beliefs.all()] == ["The sky is grey.", "Ana likes tea."]
-
-
-def test_a_correction_corrects_what_was_written_meanwhile(tmp_path, interrupted):
-    with Memory(tmp_path / "m") as one, Memory(tmp_path / "m") as other:
-        one.remember("The sky is grey.")
-        interrupted(lambda: other.remember("The port is 5432."))
-        assert one.remember("The port is 6543.").answer.what == "corrected"
-
-        assert [each.text for each in one.beliefs.query()] == ["The sky is grey.", "The port is 6543."]
+        assert [each.text for each in one.beliefs.all()] == ["The sky is grey.", said]
 
 
 def test_whoever_never_finds_a_quiet_moment_still_writes(tmp_path, monkeypatch):

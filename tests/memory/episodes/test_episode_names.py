@@ -6,6 +6,7 @@ from tallystick import Memory
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NotFound
 from tallystick.state.episodes import mark_of
+from tests.memory.conftest import files_with
 
 WORDS = "the first harvest was late"
 
@@ -13,10 +14,6 @@ WORDS = "the first harvest was late"
 def told(memory: Memory) -> tuple[Episode, Episode]:
     """Two that their tellers called the same."""
     return memory.observe(WORDS, id="e1", session="a"), memory.observe("another", id="e1", session="b")
-
-
-def is_in_the_folder(memory: Memory, words: str) -> bool:
-    return any(words.encode() in path.read_bytes() for path in memory.folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("name", ["source", "short"])
@@ -30,7 +27,7 @@ def test_an_episode_that_is_named_by_its_event_is_erased_alone(memory, name):
 
     memory.erase(meant)
 
-    assert not is_in_the_folder(memory, words)
+    assert files_with(memory.folder, words) == []
     assert memory.episodes.get(second.source).content == "another"
     assert memory.episodes.find(gone.source) is None
 

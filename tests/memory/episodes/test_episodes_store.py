@@ -1,15 +1,15 @@
 """`m.episodes` as a store: scopes are compared exactly, an index finds what is recent, ids are each scope's own."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from tallystick import Episode, Memory, NotFound
+from tallystick.decide.sessions import set_config
 from tallystick.projections.index import statements as sql
-from tallystick.records.errors import KeyReused, MigrationNotSupported
+from tallystick.records.errors import MigrationNotSupported
 from tallystick.records.health import MigrationPlan
 from tests.memory.told import ALL, NEW_YEAR, tell, told_of
-from tests.refusals import refuses
 
 HOSTILE = ["a", "A", "a/", "%", "_", "'", "a' OR ''='", "😀", "\u00e1", "a\u0301", " ", "\x00", "/user/a/"]
 
@@ -73,30 +73,10 @@ def test_another_path_is_another_place(memory):
 # -- put ---------------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_again_is_no_event_and_another_under_its_id_is_refused(memory):
-    first = put(memory, "e1")
-    before = told_of(memory)
-    assert put(memory, "e1") == first
-    with pytest.raises(KeyReused, match="'e1'"):
-        put(memory, "e1", day=1)
-    assert told_of(memory) == before
-
-
-def test_a_time_without_a_zone_is_refused():
-    with refuses("time", "2026-01-01", "tzinfo"):
-        Episode(id="e1", content="x", timestamp=datetime(2026, 1, 1))
-
-
 def test_no_program_tells_with_more_trust_than_it_has(memory):
     with Memory(memory.folder, trust="tool") as tool:
         assert put(tool, "e1").trust == "tool"
         assert put(tool, "e2", trust="web").trust == "web"
-
-
-def test_metadata_comes_back_as_it_was_given(memory):
-    given = {"n": 1.5, "deep": {"list": [1, None, "ü", True]}, "😀": "\u202e\x00"}
-    put(memory, "e1", metadata=given)
-    assert memory.episodes.recent("ana", limit=1)[0].metadata == given
 
 
 def test_an_episode_is_found_by_its_name_and_by_its_event(memory):
@@ -133,13 +113,7 @@ def test_a_migration_is_recorded_once_and_does_not_go_back(memory):
 
 @pytest.mark.parametrize("said", ["", "x", "[]", "{}", '{"version": "x", "columns": 3}', '{"version": 2}'])
 def test_a_shape_that_somebody_set_by_hand_and_that_says_nothing_is_passed_over(memory, said):
-    memory._folder.ledger.write(lambda: _config(memory, said))
+    memory._folder.ledger.write(lambda: set_config(memory._folder.state.work, "episodes.columns", said))
     assert memory.episodes.columns() == []
     tell(memory, "Ana likes tea")
     assert memory.consolidate(ALL).read == 1
-
-
-def _config(memory, said):
-    from tallystick.decide.sessions import set_config
-
-    return set_config(memory._folder.state.work, "episodes.columns", said)

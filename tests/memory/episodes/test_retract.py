@@ -4,6 +4,7 @@ import pytest
 
 from tallystick import Memory, NeedsApproval, NotFound
 from tallystick.records.delta import DeleteDelta, DeltaScope
+from tests.memory.conftest import files_with
 from tests.memory.told import ALL, NEW_YEAR, OTHER, Reader, held, tell, told_of
 from tests.refusals import refuses
 
@@ -24,7 +25,7 @@ def run_often(memory, **how):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_retracted_stays_retracted_however_often_rules_run(memory, way):
+def test_what_is_retracted_stays_so_however_often_rules_run_and_what_is_told_anew_holds(memory, way):
     tell(memory, "Ana works_at Acme", id="e1")
     tell(memory, "Ana works_at Acme", id="e2", day=1)
     [fact] = {fact.id: fact for fact in memory.consolidate(ALL).facts}.values()
@@ -36,61 +37,41 @@ def test_what_is_retracted_stays_retracted_however_often_rules_run(memory, way):
     run_often(memory)
 
     assert held(memory) == []
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_what_is_told_anew_afterwards_holds_and_stays_so(memory, way):
-    tell(memory, "Ana works_at Acme", id="e1")
-    [fact] = memory.consolidate(ALL).facts
-    WAYS[way](memory, fact.id)
-    tell(memory, "Ana works_at Acme", id="e2", day=30)
-
+    tell(memory, "Ana works_at Acme", id="e3", day=30)
     memory.consolidate(ALL)
     [anew] = memory.facts.query()
     run_often(memory)
 
     assert memory.facts.query() == [anew]
-    assert anew.episodes == ["e2"]
+    assert anew.episodes == ["e3"]
     assert memory.facts.get(fact.id).status != "active"
 
 
-def test_a_fact_that_had_changed_before_it_was_retracted_comes_back_in_none_of_its_forms(memory):
+def test_a_fact_that_had_changed_and_words_without_a_claim_come_back_in_none_of_their_forms(memory):
     for day, where in enumerate(("Acme", "Initech", "Umbrella")):
         tell(memory, f"Ana works_at {where}", day=day)
-    memory.consolidate(ALL)
-    memory.facts.unpin(memory.facts.query()[0].id)
-
-    run_often(memory)
-
-    assert held(memory) == []
-
-
-def test_words_without_a_claim_stay_retracted_too(memory):
     memory.observe("remember the milk", id="e1")
-    [fact] = memory.consolidate(ALL).facts
-    memory.facts.unpin(fact.id)
+    memory.consolidate(ALL)
+    for fact in memory.facts.query():
+        memory.facts.unpin(fact.id)
+
     run_often(memory)
+
     assert held(memory) == []
 
 
-def test_a_correction_stays_however_often_rules_run(memory):
+def test_a_correction_also_of_one_of_several_stays_however_often_rules_run(memory):
     tell(memory, "Ana works_at Acme", id="e1")
-    [fact] = memory.consolidate(ALL).facts
-    memory.revise(fact.id, "Ana works at Acme Corp.", triple=("Ana", "works_at", "Acme Corp."))
-
-    run_often(memory)
-
-    assert held(memory) == ["Ana works_at Acme Corp."]
-    assert memory.get(fact.id).text == "Ana works at Acme Corp."
-
-
-def test_a_correction_of_one_of_several_stays_too(memory):
     tell(memory, "Ana likes tea")
     tell(memory, "Ana likes hiking")
-    tea = memory.consolidate(ALL).facts[0]
+    job, tea, _ = memory.consolidate(ALL).facts
+    memory.revise(job.id, "Ana works at Acme Corp.", triple=("Ana", "works_at", "Acme Corp."))
     memory.revise(tea.id, "Ana likes green tea", triple=("Ana", "likes", "green tea"))
+
     run_often(memory)
-    assert held(memory) == ["Ana likes green tea", "Ana likes hiking"]
+
+    assert held(memory) == ["Ana likes green tea", "Ana likes hiking", "Ana works_at Acme Corp."]
+    assert memory.get(job.id).text == "Ana works at Acme Corp."
 
 
 def test_what_was_denied_once_and_holds_again_is_not_closed_by_the_old_denial(memory):
@@ -145,14 +126,7 @@ def test_a_retraction_shows_what_rests_on_it_and_withdraws_only_if_asked(memory)
     run_often(memory)
     assert held(memory) == ["Ana likes tea"]
     assert taken.to_dict()["resting"][0]["id"] == shown.resting[0].id
-
-
-def test_when_the_last_of_its_episodes_goes_a_fact_rests_on_nothing(memory):
-    tell(memory, "Ana likes tea", id="e2", session="1")
-    tell(memory, "Ana likes tea", id="e3", session="2")
-    memory.consolidate(ALL)
-    memory.episodes.retract("e2")
-    assert len(memory.episodes.retract("e3").resting) == 1
+    assert len(memory.episodes.retract("e3").resting) == 1, "the last of its episodes goes, and it rests on nothing"
 
 
 def test_taking_back_twice_is_one_event_and_what_nobody_told_is_not_found(memory):
@@ -182,31 +156,18 @@ def test_a_withdrawal_that_needs_a_yes_takes_nothing_back_until_then(memory):
     assert len(memory.reviews) == 1
 
 
-def test_what_is_taken_back_while_a_rule_reads_is_left_out(memory):
-    tell(memory, "Ana works_at Acme", id="e1")
+@pytest.mark.parametrize("how", ["retract", "erase"])
+def test_what_is_taken_back_or_erased_while_a_rule_reads_is_left_out(memory, how):
+    tell(memory, "Ana works_at Zanzibarco", id="e1")
     tell(memory, "Ana likes tea", id="e2")
+    memory.observe("and a third, to be read")
 
     class TakesBack(Reader):
         def extract(self, episode):
-            memory.episodes.retract("e1")
+            (memory.erase if how == "erase" else memory.episodes.retract)("e1")
             return super().extract(episode)
 
-    memory.observe("and a third, to be read")
     memory.consolidate(ALL, extractor=TakesBack())
 
     assert held(memory) == ["Ana likes tea"]
-
-
-def test_what_is_erased_while_a_rule_reads_is_left_out(memory):
-    tell(memory, "Ana works_at Zanzibarco", id="e1")
-    memory.observe("and another, to be read")
-
-    class Erases(Reader):
-        def extract(self, episode):
-            memory.erase("e1")
-            return super().extract(episode)
-
-    memory.consolidate(ALL, extractor=Erases())
-
-    assert held(memory) == []
-    assert not any(b"Zanzibarco" in path.read_bytes() for path in memory.folder.rglob("*") if path.is_file())
+    assert bool(files_with(memory.folder, "Zanzibarco")) is (how == "retract")

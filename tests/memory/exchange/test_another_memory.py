@@ -71,7 +71,7 @@ def test_what_another_memory_says_is_read_by_nobody_until_it_is_approved(memory,
     assert check(memory.folder) == []
 
 
-def test_another_memory_is_approved_in_one_answer_and_stays_labelled(memory, file):
+def test_another_memory_is_approved_in_one_answer_stays_labelled_and_is_known_when_it_comes_again(memory, file):
     source = memory.import_export(file).source
     waiting = memory.reviews.find(source=source)
     assert len(waiting) == 3
@@ -90,6 +90,12 @@ def test_another_memory_is_approved_in_one_answer_and_stays_labelled(memory, fil
     assert "Bob" in (memory.folder / "memory/person-ana.md").read_text()
     assert [each.belief.text for each in memory.history(hits[HOSTILE].id)] == ["The invoices go to Ana", HOSTILE]
     assert check(memory.folder) == []
+    before = memory.ledger.verify().last
+
+    again = memory.import_export(file)
+
+    assert (again.events, again.known, memory.ledger.verify().last) == (0, 5, before)
+    assert "invoices" in served(memory)
 
 
 @pytest.mark.parametrize("mine", [True, False])
@@ -149,17 +155,6 @@ def test_an_export_that_comes_back_is_known_and_what_was_added_to_it_is_quaranti
     assert (added.known, added.beliefs, added.quarantined) == (1, 1, 1)
     assert "invoices" not in served(memory)
     assert memory.show("office").trust == "human"
-
-
-def test_importing_anothers_file_again_changes_nothing_and_what_was_approved_stays_so(memory, file):
-    source = memory.import_export(file).source
-    memory.reviews.approve_all(source=source)
-    before = memory.ledger.verify().last
-
-    again = memory.import_export(file)
-
-    assert (again.events, again.known, memory.ledger.verify().last) == (0, 5, before)
-    assert "invoices" in served(memory)
 
 
 def test_a_policy_that_refuses_the_web_lets_nothing_of_anothers_memory_in(home, file):

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from tallystick.memory.exchange import importer as bringing
 from tallystick.memory.exchange.import_memory import formats
 from tallystick.records.errors import MemoryScopeError, NotFound, Refused
 from tests.growth import assert_linear, seconds
+from tests.memory.conftest import run_all
 from tests.memory.elsewhere import SESSION, TREE, chatgpt, line, node, tool, transcript, uuid
 from tests.refusals import refuses
 
@@ -248,11 +248,7 @@ def test_two_who_bring_the_same_at_the_same_time_bring_it_once(memory, tmp_path,
         with Memory(memory.folder) as mine:
             counts.append(mine.import_from(path).episodes)
 
-    both = [threading.Thread(target=bring) for _ in range(2)]
-    for each in both:
-        each.start()
-    for each in both:
-        each.join()
+    assert run_all(bring, bring) == []
     assert sum(counts) == 24
     assert len({each[0] for each in told(memory)}) == len(told(memory)) == 24
 
@@ -366,7 +362,7 @@ def test_what_is_in_no_known_format_is_refused_and_the_ways_out_are_named(memory
 def test_a_format_that_is_not_known_and_a_file_that_is_not_there_are_refused(memory, tmp_path):
     with refuses("value", "'word'"):
         memory.import_from(b"x", format="word")
-    with pytest.raises(MemoryScopeError, match="user must not be empty"):
+    with pytest.raises(MemoryScopeError, match="user"):
         memory.import_from(b"x", format="markdown", user="")
     for name in ("nowhere", "\x00", "x" * 5_000):
         with pytest.raises(NotFound, match=re.escape(repr(name)[:20])):

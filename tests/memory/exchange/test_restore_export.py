@@ -78,7 +78,7 @@ def ops(memory: Memory) -> list[str]:
 # -- whole -----------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory(memory, other, file):
+def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory_with_its_times(memory, other, file):
     done = memory.import_export(file, mine=True)
 
     assert (done.is_whole, done.beliefs, done.episodes, done.left) == (True, 5, 1, ())
@@ -94,10 +94,6 @@ def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory(m
     assert served[0] == served[1] != []
     assert ops(memory)[1] == "import.take"
     assert ops(memory)[-1] == "import.done"
-
-
-def test_times_and_sources_are_those_it_had_and_the_line_itself_says_when_it_came(memory, other, file):
-    memory.import_export(file, mine=True)
     [event, *_] = [event for event in memory.log() if event.op == "belief.put/1"]
     line = memory._folder.ledger.chain().line(event.seq)
 
@@ -193,7 +189,7 @@ def test_a_key_that_is_taken_here_is_another_on_every_path(memory, home, tmp_pat
     assert [memory.show(name, path=path).text for path in ("", "b")] == ["Theirs", "Theirs on the branch"]
 
 
-def test_no_approval_trust_or_rule_comes_in_beside_what_is_here(memory, file):
+def test_no_approval_trust_or_rule_comes_in_beside_what_is_here_and_joining_again_writes_nothing(memory, file):
     memory.remember("Something is here")
     memory.import_export(file, mine=True)
 
@@ -203,11 +199,6 @@ def test_no_approval_trust_or_rule_comes_in_beside_what_is_here(memory, file):
     assert not memory.reviews.is_approved(memory.show("moon"))
     assert not [each for each in memory.sources() if each.withheld]
     assert [hit.text for hit in memory.recall("moon lamp", floor=0)][:1] != ["The moon is a lamp"]
-
-
-def test_joining_again_writes_nothing_and_what_went_on_here_stays(memory, file):
-    memory.remember("Something is here")
-    memory.import_export(file, mine=True)
     memory.revise("tea", "Ana prefers cocoa")
     memory.forget("sun")
     before = memory.ledger.verify().last

@@ -6,20 +6,15 @@ from tallystick.decide.beliefs import merge
 from tallystick.records.delta import DeltaScope, UpdateDelta
 from tallystick.records.fact import Fact
 from tallystick.repair.check import check
+from tests.memory.conftest import files_with
 from tests.memory.told import ALL, NEW_YEAR, OTHER, Reader, held, known, refolded, tell
 
 WORD = "Zanzibarco"
 
 
-def places(memory):
-    """Every file of the folder that holds the word."""
-    found = (path for path in memory.folder.rglob("*") if path.is_file())
-    return [path.name for path in found if WORD.encode() in path.read_bytes()]
-
-
 def is_gone(memory):
     """Nowhere on disk, nowhere in what is read; and whoever reads the ledger anew knows the same."""
-    assert places(memory) == []
+    assert files_with(memory.folder, WORD) == []
     assert WORD not in str(memory.facts.query()) + str(memory.reviews.all()) + str(memory.rules.findings())
     assert WORD not in str(list(memory.facts.follow("people"))) + str(memory.recall(WORD, quarantined=True))
     assert memory.ledger.verify().ok
@@ -40,7 +35,7 @@ def test_with_an_episode_go_the_facts_that_come_from_it(memory, is_compacted):
         for number in range(30):
             memory.observe(f"filler {number}")
         memory.ledger.compact()
-    assert places(memory)
+    assert files_with(memory.folder, WORD)
 
     gone = memory.erase("e1")
 

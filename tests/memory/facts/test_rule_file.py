@@ -1,5 +1,6 @@
 """A file of rules: read as it is meant, or refused with its line. No file makes an object, grows, or takes long."""
 
+import json
 
 import pytest
 from hypothesis import given, strategies as st
@@ -15,6 +16,8 @@ PEOPLE = ConsolidationRule(
     id="people", cadence={"every": 20}, when_filter="content LIKE '%Ana%'", then_emits=["people", "audit"]
 )
 ONE = "id: people\ncadence: {every: 20}\nwhen_filter: content LIKE '%Ana%'\nthen_emits: [people, audit]\n"
+LISTED = "- " + "\n  ".join(ONE.splitlines()) + "\n"
+MONDAYS = {"cron": "0 9 * * 1", "zone": "Europe/Berlin"}
 
 
 @pytest.fixture
@@ -27,30 +30,20 @@ def read(tmp_path):
     return call
 
 
-def test_one_rule_a_list_of_them_and_a_mapping_with_rules_say_the_same(read):
-    lines = ONE.splitlines()
-    listed = "- " + "\n  ".join(lines) + "\n"
-
-    assert read(ONE) == read(listed) == read("rules:\n" + listed) == [PEOPLE]
-
-
-def test_json_is_a_part_of_yaml(read):
-    assert read('[{"id": "a"}, {"id": "b", "cadence": {"cron": "0 9 * * 1", "zone": "Europe/Berlin"}}]') == [
-        ConsolidationRule(id="a"),
-        ConsolidationRule(id="b", cadence={"cron": "0 9 * * 1", "zone": "Europe/Berlin"}),
-    ]
-
-
-def test_what_is_left_empty_is_as_if_it_was_not_there_and_one_channel_needs_no_brackets(read):
-    assert read("id: a\ncadence:\nwhen_filter:\nthen_emits:\n") == [ConsolidationRule(id="a")]
-    assert read("id: a\nthen_emits: people") == [ConsolidationRule(id="a", then_emits=["people"])]
-
-
-def test_an_id_of_digits_stays_an_id_and_a_filter_may_go_over_lines(read):
-    [rule] = read("id: 007\nwhen_filter: >\n  content LIKE '%a%'\n  AND metadata.n = 1\n")
-
-    assert rule.id == "007"
-    assert rule.when_filter == "content LIKE '%a%' AND metadata.n = 1\n"
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (ONE, [PEOPLE]), (LISTED, [PEOPLE]), (f"rules:\n{LISTED}", [PEOPLE]),
+        (f'[{{"id": "a"}}, {{"id": "b", "cadence": {json.dumps(MONDAYS)}}}]',  # JSON is a part of YAML
+         [ConsolidationRule(id="a"), ConsolidationRule(id="b", cadence=MONDAYS)]),
+        ("id: a\ncadence:\nwhen_filter:\nthen_emits:\n", [ConsolidationRule(id="a")]),
+        ("id: a\nthen_emits: people", [ConsolidationRule(id="a", then_emits=["people"])]),
+        ("id: 007\nwhen_filter: >\n  content LIKE '%a%'\n  AND metadata.n = 1\n",
+         [ConsolidationRule(id="007", when_filter="content LIKE '%a%' AND metadata.n = 1\n")]),
+    ],
+)  # fmt: skip
+def test_rules_are_read_as_they_are_meant(read, text, rules):
+    assert read(text) == rules
 
 
 def test_a_column_that_was_added_may_be_named(read):

@@ -25,18 +25,14 @@ def due(memory, **how):
     return [status.rule.id for status in memory.rules.all(**how) if status.is_due]
 
 
-def test_a_rule_is_kept_for_whoever_opens_the_memory(memory):
+def test_a_rule_is_kept_for_whoever_opens_the_memory_and_again_it_is_no_event(memory):
     every = {"every": 2}
     kept = memory.rules.put(ConsolidationRule(id="r", cadence=every, when_filter="content != ''", then_emits=["c"]))
+    before = told_of(memory)
     with Memory(memory.folder) as other:
         assert other.rules.get("r") == kept
         assert (list(other.rules), len(other.rules)) == ([kept], 1)
-
-
-def test_the_same_rule_again_is_no_event_and_another_takes_its_place(memory):
-    memory.rules.put(rule(every=2))
-    before = told_of(memory)
-    memory.rules.put(rule(every=2))
+    memory.rules.put(kept)
     assert told_of(memory) == before
     memory.rules.put(rule(every=3))
     assert memory.rules.get("r").cadence == {"every": 3}
@@ -52,7 +48,7 @@ def test_a_rule_that_cannot_be_read_is_refused_when_it_is_put(memory, wrong):
     assert told_of(memory) == ["ledger.begin/1"]
 
 
-def test_a_dropped_rule_runs_no_more_and_what_it_made_stands(memory):
+def test_a_dropped_rule_runs_no_more_what_it_made_stands_and_put_again_it_goes_on_from_its_mark(memory):
     memory.rules.put(rule(every=1))
     tell(memory, "Ana likes tea")
     memory.run_due()
@@ -63,15 +59,7 @@ def test_a_dropped_rule_runs_no_more_and_what_it_made_stands(memory):
     for ask in (memory.rules.drop, memory.rules.get):
         with pytest.raises(NotFound, match="'r'"):
             ask("r")
-
-
-def test_a_rule_that_is_put_again_goes_on_from_its_mark(memory):
-    memory.rules.put(rule(every=1))
-    tell(memory, "Ana likes tea")
-    memory.run_due()
-    memory.rules.drop("r")
     memory.rules.put(rule(every=2))
-    tell(memory, "Ana likes hiking")
     [status] = memory.rules.all()
     assert (status.waiting, status.is_due, status.runs, status.considered) == (1, False, 1, 1)
 
@@ -160,16 +148,13 @@ def test_what_is_told_after_an_empty_time_waits_for_the_next(memory, clock):
     assert due(memory) == ["r"]
 
 
-def test_a_cron_goes_by_its_zone(memory, clock):
-    memory.rules.put(ConsolidationRule(id="r", cadence={"cron": "0 9 * * *", "zone": "Europe/Berlin"}))
-    tell(memory, "Ana likes tea")
-    assert memory.rules.all()[0].next == "2026-05-21T07:00:00.000000Z"
-
-
-def test_nothing_is_due_while_nothing_waits(memory, clock):
+def test_a_cron_goes_by_its_zone_and_nothing_is_due_while_nothing_waits(memory, clock):
     memory.rules.put(rule(cron="* * * * *"))
-    clock.now += timedelta(days=9)
+    clock.now += timedelta(days=1)
     assert due(memory) == []
+    memory.rules.put(rule("s", cron="0 9 * * *", zone="Europe/Berlin"))
+    tell(memory, "Ana likes tea")
+    assert memory.rules.all()[1].next == "2026-05-22T07:00:00.000000Z"
 
 
 # -- users, and what goes wrong ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, example, given, settings, strategies as st
 from tallystick import Memory, NeedsApproval, NotFound, Refused
 from tallystick.memory.graph.entities import Naming
 from tallystick.records.entity import LONGEST, NamedEntity, Relation
+from tests.memory.conftest import files_with
 from tests.refusals import refuses
 from tests.strategies import HOSTILE, names
 
@@ -229,8 +230,7 @@ def test_an_erased_observation_is_nowhere_in_the_folder(memory):
     memory.erase(belief.id)
 
     assert known(memory) == {"Ana": ("person", [])}
-    found = [path for path in memory.folder.rglob("*") if path.is_file() and b"theorbo" in path.read_bytes()]
-    assert found == []
+    assert files_with(memory.folder, "theorbo") == []
 
 
 def test_nothing_that_somebody_else_states_keeps_the_rest_from_being_read(memory):

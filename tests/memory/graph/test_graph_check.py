@@ -3,7 +3,7 @@
 import multiprocessing
 import shutil
 import sqlite3
-import threading
+from functools import partial
 
 import pytest
 
@@ -14,6 +14,7 @@ from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import Provenance
 from tallystick.repair.files import foreign
+from tests.memory.conftest import run_all
 from tests.memory.graph.test_graph import NOON, arrows, edge, full, ids, node, seqs, tell
 from tests.refusals import refuses
 
@@ -30,36 +31,31 @@ def files_with(memory, word=WORD):
 # -- the file --------------------------------------------------------------------------------------------------------
 
 
-def spoil(path, how):
-    if how == "gone":
-        path.unlink()
-    elif how == "garbage":
-        path.write_bytes(b"garbage " * 4000)
-    elif how == "empty":
-        path.write_bytes(b"")
-    elif how == "half":
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    elif how == "shape":
-        with sqlite3.connect(path) as db:
-            db.execute("UPDATE bookmark SET shape = shape - 1")
-            db.execute("UPDATE nodes SET line = x'00'")
-    elif how == "tables":
-        with sqlite3.connect(path) as db:
-            db.execute("DROP TABLE nodes")
-    elif how == "others":
-        path.unlink()
-        with sqlite3.connect(path) as db:
-            db.execute("CREATE TABLE bookmark (seq, hash, shape)")
+def run_sql(path, *statements):
+    with sqlite3.connect(path) as db:
+        for statement in statements:
+            db.execute(statement)
 
 
-@pytest.mark.parametrize("how", ["gone", "garbage", "empty", "half", "shape", "tables", "others"])
+SPOILED = {
+    "gone": lambda path: path.unlink(),
+    "garbage": lambda path: path.write_bytes(b"garbage " * 4000),
+    "empty": lambda path: path.write_bytes(b""),
+    "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "shape": lambda path: run_sql(path, "UPDATE bookmark SET shape = shape - 1", "UPDATE nodes SET line = x'00'"),
+    "tables": lambda path: run_sql(path, "DROP TABLE nodes"),
+    "others": lambda path: path.unlink() or run_sql(path, "CREATE TABLE bookmark (seq, hash, shape)"),
+}
+
+
+@pytest.mark.parametrize("how", SPOILED)
 def test_a_file_that_is_missing_or_damaged_grows_back(memory, how):
     full(memory)
     before = memory.graph.export_envelope()
     memory.close()
     for left in memory.folder.glob("graph.db-*"):
         left.unlink()
-    spoil(memory.folder / "graph.db", how)
+    SPOILED[how](memory.folder / "graph.db")
     with Memory(memory.folder) as again:
         assert again.graph.export_envelope() == before
         again.graph.save_node(node("more"))
@@ -109,8 +105,8 @@ def test_an_old_copy_of_the_file_reads_on_and_one_of_another_ledger_is_made_anew
 def test_rebuild_index_makes_the_graph_anew_and_a_backup_leaves_it_out(memory):
     full(memory)
     before = memory.graph.export_envelope()
-    with sqlite3.connect(memory.folder / "graph.db") as db:
-        db.execute("DELETE FROM edges")
+    assert list(foreign(Folder(memory.folder))) == []
+    run_sql(memory.folder / "graph.db", "DELETE FROM edges")
     memory.rebuild_index()
     assert memory.graph.export_envelope() == before
     copy = memory.backup()
@@ -118,13 +114,6 @@ def test_rebuild_index_makes_the_graph_anew_and_a_backup_leaves_it_out(memory):
     assert not list(copy.glob("graph.db*"))
     with Memory(copy, read_only=True) as restored:
         assert restored.graph.export_envelope() == before
-
-
-def test_rebuild_index_makes_no_graph_for_one_who_has_none(memory):
-    tell(memory)
-    memory.rebuild_index()
-
-    assert not (memory.folder / "graph.db").exists()
 
 
 def test_a_memory_that_may_only_be_read_has_its_graph_without_a_file(memory):
@@ -139,12 +128,6 @@ def test_a_memory_that_may_only_be_read_has_its_graph_without_a_file(memory):
             reader.graph.save_node(node("more"))
 
     assert not (memory.folder / "graph.db").exists()
-
-
-def test_check_finds_nothing_foreign_in_a_folder_with_a_graph(memory):
-    full(memory)
-
-    assert list(foreign(Folder(memory.folder))) == []
 
 
 # -- where the first events were moved away --------------------------------------------------------------------------
@@ -318,12 +301,7 @@ def test_threads_that_write_at_once_lose_nothing(home, durability):
                 memory.graph.save_node(node(f"{name}{number}"))
                 memory.remember(f"{name} {number}", about=f"topic-{name}")
 
-        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
-
+        assert run_all(*(partial(work, name) for name in "abcd")) == []
         assert len(memory.graph.list_nodes("person")) == 20
         assert len(memory.graph.list_nodes("topic")) == 4
         assert len(seqs(memory)) == 20

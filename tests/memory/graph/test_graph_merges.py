@@ -37,7 +37,7 @@ def test_two_who_are_surely_one_are_merged_at_once(memory):
     assert diagnose(memory.graph) == []
 
 
-def test_a_name_alone_is_proposed_once_and_nothing_is_merged(memory):
+def test_a_name_alone_is_proposed_once_and_nothing_is_merged_before_a_person_is_sure(memory):
     memory.graph.save_nodes([node("a1", label="Ana"), node("a2", label="Ana")])
     for _ in range(2):
         assert not memory.graph.merge("a2", "a1").is_done
@@ -48,11 +48,6 @@ def test_a_name_alone_is_proposed_once_and_nothing_is_merged(memory):
     assert "both are called 'Ana'" in proposed.reasons
     assert ids(memory.graph.list_nodes()) == ["a1", "a2"]
     assert [(each.keep, each.gone) for each in memory.graph.find_same()] == [("a1", "a2")]
-
-
-def test_a_person_who_is_sure_merges_and_the_proposal_is_answered(memory):
-    memory.graph.save_nodes([node("a1", label="Ana"), node("a2", label="Ana")])
-    memory.graph.merge("a2", "a1")
     assert memory.graph.merge("a1", "a2", sure=True).is_done
 
     assert memory.graph.proposals() == []

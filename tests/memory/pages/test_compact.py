@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from tallystick import Memory
 from tallystick.memory.pages.compact import Compactor
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.page import Compaction
+from tests.memory.conftest import files_with
 from tests.refusals import refuses
 
 OLD, NEW = "User works at Old Corp as a principal engineer.", "User joined Acme Corp as a senior engineer."
@@ -40,29 +40,40 @@ def job(memory: Memory, clock, about: str = "user-profile") -> tuple[str, str]:
     return old.id, new.id
 
 
-def holds(memory: Memory, words: str) -> list[str]:
-    """The files of the memory that hold these words."""
-    done = subprocess.run(["grep", "-rl", words, str(memory.folder)], capture_output=True, text=True)
-    return done.stdout.split()
+def state(memory: Memory) -> tuple[bytes, int]:
+    """What the page and the ledger have, to be compared."""
+    return page_of(memory).read_bytes(), memory.status().events
 
 
 # -- proposing ---------------------------------------------------------------------------------------------------------
 
 
-def test_only_pages_that_are_flagged_or_long_are_proposed(memory, clock):
-    job(memory, clock)
+def test_a_page_that_is_flagged_is_proposed_with_what_goes_into_what_and_nothing_is_written(memory, clock):
+    old, new = job(memory, clock)
     memory.pages.append("topic-tea", "Tea is served at four.", ["time"])
 
     assert memory.pages.compactions() == []
     memory.pages.flag_compact("user-profile", "it rambles")
+    before = state(memory)
 
     [found] = memory.pages.compactions()
+    assert memory.pages.compactions() == [found]
+    assert state(memory) == before
     assert (found.path, found.why, found.losses) == ("user-profile.md", "flagged: it rambles", ())
     assert (found.entries_before, found.entries_after) == (2, 1)
     assert 0 < found.tokens_after < found.tokens_before
     assert FOLDED in found.text
     assert found.is_any
     assert found.is_acceptable
+    assert found.changes == ((old, new),)
+    lines = found.diff.splitlines()
+    assert lines[:2] == ["--- user-profile.md", "+++ user-profile.md"]
+    assert f"-~~{OLD}~~" in lines
+    assert f"+{FOLDED}" in lines
+    assert "-needs_compact: true" in lines
+    assert f"+<!-- supersedes: {old} -->" in lines
+    assert found.to_dict()["changes"] == [[old, new]]
+    assert "2 entries into 1" in repr(found)
 
 
 def test_a_page_above_the_soft_limit_is_proposed_with_the_limit(home, clock):
@@ -76,54 +87,33 @@ def test_a_page_above_the_soft_limit_is_proposed_with_the_limit(home, clock):
         assert [each.why for each in memory.pages.compactions()] == ["above 100 tokens"]
 
 
-def test_proposing_writes_nothing(memory, clock):
-    job(memory, clock)
-    memory.pages.flag_compact("user-profile")
-    before, events = page_of(memory).read_bytes(), memory.status().events
-
-    assert memory.pages.compactions() == memory.pages.compactions() != []
-    assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
-
-
-def test_a_proposal_names_what_goes_into_what_and_shows_the_difference(memory, clock):
-    old, new = job(memory, clock)
-    memory.pages.flag_compact("user-profile")
-
-    [found] = memory.pages.compactions()
-
-    assert found.changes == ((old, new),)
-    lines = found.diff.splitlines()
-    assert lines[:2] == ["--- user-profile.md", "+++ user-profile.md"]
-    assert f"-~~{OLD}~~" in lines
-    assert f"+{FOLDED}" in lines
-    assert "-needs_compact: true" in lines
-    assert f"+<!-- supersedes: {old} -->" in lines
-    assert found.to_dict()["changes"] == [[old, new]]
-    assert "2 entries into 1" in repr(found)
-
-
 def test_a_flagged_page_on_which_nothing_can_be_folded_stays_flagged(memory):
     memory.pages.append("user-profile", "User goes by Ana.", ["identity"])
     memory.pages.flag_compact("user-profile")
-    before, events = page_of(memory).read_bytes(), memory.status().events
+    before = state(memory)
 
     done = memory.pages.compact("user-profile")
 
     assert (done.is_any, done.changes, done.diff) == (False, (), "")
-    assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
+    assert state(memory) == before
 
 
 def test_each_user_has_foldings_of_their_own(home, clock):
+    names = ("topic-play", "topic-work")
     with Memory(clock=clock, user="bob") as memory:
-        job(memory, clock, "topic-work")
-        memory.pages.flag_compact("topic-work")
+        for name in names:
+            job(memory, clock, name)
+            memory.pages.flag_compact(name)
     with Memory(clock=clock) as memory:
         assert memory.pages.compactions() == []
-        [found] = memory.pages.compactions(user="bob")
-        assert (found.path, found.user) == ("@bob/topic-work.md", "bob")
+        found = memory.pages.compactions(user="bob")
+        assert {(each.path, each.user) for each in found} == {(f"@bob/{name}.md", "bob") for name in names}
 
-        assert memory.pages.compact(found).entries_after == 1
-        assert FOLDED in (memory.pages.folder / "@bob" / "topic-work.md").read_text()
+        for each in found:
+            assert memory.pages.compact(each).entries_after == 1
+            assert f": {OLD})" in (memory.pages.folder / each.path).read_text()
+        assert FOLDED in (memory.pages.folder / "@bob" / "topic-play.md").read_text()
+        assert memory.pages.compactions(user="bob") == []
 
 
 # -- carrying out ------------------------------------------------------------------------------------------------------
@@ -147,6 +137,11 @@ def test_a_chain_becomes_one_statement_under_a_new_id_that_names_the_old_ones(me
     [info] = [each for each in memory.pages.list() if each.path == "user-profile.md"]
     assert (info.entry_count, info.needs_compact, info.tokens) == (1, False, done.tokens_after)
     assert "entry_count: 1\nneeds_compact: false\n" in done.text
+    assert [hit.text for hit in memory.recall("Where does the user work?")] == [FOLDED]
+    assert [version.belief.text for version in memory.history(old)] == [OLD, NEW, FOLDED]
+    assert [each.text for each in memory.pages.search("Old Corp")] == [FOLDED]
+    found = {each.id: each for each in memory.pages.search("principal", include_superseded=True)}
+    assert found[old].chain[-1] == entry.id
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -231,17 +226,6 @@ def test_it_is_one_group_in_the_ledger(memory, clock):
     assert len({line.partition('"batch":')[2].partition(",")[0] for line in lines}) == 1
 
 
-def test_recall_serves_the_folded_statement_and_history_keeps_the_old_ones(memory, clock):
-    old, _ = job(memory, clock)
-    memory.pages.compact("user-profile")
-
-    assert [hit.text for hit in memory.recall("Where does the user work?")] == [FOLDED]
-    assert [version.belief.text for version in memory.history(old)] == [OLD, NEW, FOLDED]
-    assert [each.text for each in memory.pages.search("Old Corp")] == [FOLDED]
-    found = {each.id: each for each in memory.pages.search("principal", include_superseded=True)}
-    assert found[old].chain[-1] == memory.pages.read("user-profile").entries[0].id
-
-
 def test_what_was_folded_stands_where_it_stood(memory, clock):
     first = memory.pages.append("topic-ports", "The port is 1.", ["port"])
     memory.pages.append("topic-ports", "Ana set it up.", ["who"])
@@ -256,8 +240,9 @@ def test_what_was_folded_stands_where_it_stood(memory, clock):
     assert [text.index(each) for each in told] == sorted(text.index(each) for each in told)
 
 
-def test_repeats_become_the_last_of_them_which_keeps_its_id(memory):
-    names = [memory.pages.append("person-ana", text, ["taste"]).id for text in ("Ana likes tea.", "Ana likes the tea")]
+def test_repeats_become_the_last_of_them_which_keeps_its_id_and_the_tags_and_evidence_of_all(memory):
+    said = (("Ana likes tea.", "taste", "a note"), ("Ana likes the tea", "drinks", "a call"))
+    names = [memory.pages.append("person-ana", text, [tag], evidence=(why,)).id for text, tag, why in said]
     memory.pages.append("person-ana", "Bob likes tea.", ["taste"])
 
     done = memory.pages.compact("person-ana")
@@ -267,15 +252,7 @@ def test_repeats_become_the_last_of_them_which_keeps_its_id(memory):
     assert memory.get(names[0]).id == memory.get(names[1]).id, "both names lead to one belief"
     assert f"<!-- supersedes: {names[0]} -->" in page_of(memory, "person-ana").read_text()
     assert len([each for each in memory.recall("Who likes tea?") if "Ana" in each.text]) == 1
-
-
-def test_tags_and_evidence_of_repeats_are_kept(memory):
-    one = memory.pages.append("person-ana", "Ana likes tea.", ["taste"], evidence=("a note",))
-    memory.pages.append("person-ana", "Ana likes tea.", ["drinks"], evidence=("a call",))
-
-    memory.pages.compact("person-ana")
-
-    belief = memory.get(one.id)
+    belief = memory.get(names[0])
     assert set(belief.tags) == {"taste", "drinks"}
     assert set(belief.evidence) == {"a note", "a call"}
     assert set(memory.pages.read("person-ana").entries[0].tags) == {"taste", "drinks"}
@@ -314,22 +291,17 @@ def test_what_differs_from_its_repeats_is_still_folded_with_its_own_past(memory,
     assert entries(memory, "topic-ports") == ["The port is 2.", "The port is 2. (Until 2026-05-20: The port is 1.)"]
 
 
-def test_what_callers_gave_keys_to_is_left_as_it_is(memory, clock):
+def test_what_callers_gave_keys_to_at_once_or_later_is_left_as_it_is(memory, clock):
     memory.remember("The port is 1.", key="port", about="topic-ports")
     memory.remember("The port is 2.", key="port", about="topic-ports")
     memory.remember("The port is 2.", about="topic-ports")
+    names = [memory.pages.append("person-ana", "Ana likes tea.", ["taste"]).id for _ in range(2)]
+    memory.revise(names[0], key="drink")
     memory.pages.sync()
     before = page_of(memory, "topic-ports").read_bytes()
 
-    assert memory.pages.compact("topic-ports").changes == ()
+    assert memory.pages.compact("topic-ports").changes == memory.pages.compact("person-ana").changes == ()
     assert page_of(memory, "topic-ports").read_bytes() == before
-
-
-def test_a_belief_that_got_its_key_later_is_left_as_it_is(memory):
-    names = [memory.pages.append("person-ana", "Ana likes tea.", ["taste"]).id for _ in range(2)]
-    memory.revise(names[0], key="drink")
-
-    assert memory.pages.compact("person-ana").changes == ()
 
 
 def test_what_was_retracted_stays_struck(memory, clock):
@@ -343,19 +315,6 @@ def test_what_was_retracted_stays_struck(memory, clock):
     text = page_of(memory, "person-ana").read_text()
     assert f"{{id: {gone.id}}} #taste #retracted\n~~Ana likes tea.~~\n" in text
     assert entries(memory, "person-ana") == ["Ana likes tea.", FOLDED, "Ana likes tea."]
-
-
-def test_folding_twice_is_folding_once(memory, clock):
-    job(memory, clock)
-    for text in ("Ana likes tea.", "Ana likes tea.", "Bob likes tea."):
-        memory.pages.append("user-profile", text, ["taste"])
-    memory.pages.compact("user-profile")
-    before, events = page_of(memory).read_bytes(), memory.status().events
-
-    done = memory.pages.compact("user-profile")
-
-    assert not done.is_any
-    assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
 
 
 def test_what_was_folded_goes_on_and_is_folded_again(memory, clock):
@@ -384,18 +343,6 @@ def test_what_is_said_again_after_its_past_was_folded_takes_that_past_over(memor
     assert entry.supersedes[0] == again.id
     assert page_of(memory).read_text().count("## [") == 1
     assert [each.text for each in memory.beliefs.query()] == [FOLDED]
-
-
-def test_many_pages_at_once(memory, clock):
-    for number in range(5):
-        job(memory, clock, f"topic-{number}")
-        memory.pages.flag_compact(f"topic-{number}")
-
-    for each in memory.pages.compactions():
-        memory.pages.compact(each)
-
-    assert memory.pages.compactions() == []
-    assert [len(entries(memory, f"topic-{number}")) for number in range(5)] == [1] * 5
 
 
 def test_a_page_with_hundreds_of_repeats_is_folded_as_far_as_entries_can_name_them(memory):
@@ -431,11 +378,14 @@ def test_a_very_long_past_is_folded_as_far_as_an_entry_can_name_it(memory, clock
 # -- it stays folded ---------------------------------------------------------------------------------------------------
 
 
-def test_the_page_is_the_same_after_a_rebuild_and_after_its_file_was_lost(memory, clock):
+def test_the_page_is_the_same_when_it_is_folded_again_rebuilt_or_its_file_was_lost(memory, clock):
     job(memory, clock)
     for text in ("Ana likes tea.", "Bob came.", "Ana likes tea."):
         memory.pages.append("user-profile", text, ["taste"])
     memory.pages.compact("user-profile")
+    before = state(memory)
+    assert not memory.pages.compact("user-profile").is_any
+    assert state(memory) == before
     text, shown = page_of(memory).read_text(), memory.pages.read("user-profile", include_superseded=True).entries
 
     assert memory.pages.rebuild().adopted == ()
@@ -466,7 +416,7 @@ def test_the_rows_that_followed_are_the_rows_rebuilt(memory, clock):
     assert rows() == live
 
 
-def test_a_file_that_was_put_back_from_before_the_folding_is_folded_again(memory, clock):
+def test_a_file_from_before_the_folding_is_folded_again_and_an_edit_of_the_statement_is_one_like_any(memory, clock):
     job(memory, clock)
     before = page_of(memory).read_bytes()
     memory.pages.compact("user-profile")
@@ -477,11 +427,6 @@ def test_a_file_that_was_put_back_from_before_the_folding_is_folded_again(memory
 
     assert page_of(memory).read_bytes() == after
     assert entries(memory) == [FOLDED]
-
-
-def test_an_edit_of_the_folded_statement_is_an_edit_like_any(memory, clock):
-    job(memory, clock)
-    memory.pages.compact("user-profile")
     page_of(memory).write_text(page_of(memory).read_text().replace("senior engineer.", "chief engineer."))
 
     assert len(memory.pages.sync().adopted) == 1
@@ -494,11 +439,11 @@ def test_erasing_any_of_the_names_takes_the_folded_words_everywhere(memory, cloc
     memory.pages.append("user-profile", "Ana likes tea.", ["taste"])
     memory.pages.compact("user-profile")
     name = {"old": old, "new": new, "folded": memory.pages.read("user-profile").entries[0].id}[which]
-    assert holds(memory, "Old Corp")
+    assert files_with(memory.folder, "Old Corp")
 
     memory.erase(name)
 
-    assert holds(memory, "Old Corp") == holds(memory, "Acme Corp") == []
+    assert files_with(memory.folder, "Old Corp") == files_with(memory.folder, "Acme Corp") == []
     assert entries(memory) == ["Ana likes tea."]
 
 
@@ -509,7 +454,7 @@ def test_erasing_one_of_joined_repeats_takes_the_words_of_all(memory, clock):
 
     memory.erase(names[0])
 
-    assert holds(memory, "rare tea") == []
+    assert files_with(memory.folder, "rare tea") == []
     assert entries(memory, "person-ana") == ["Bob came."]
 
 
@@ -520,7 +465,7 @@ def test_the_reason_of_a_refusal_repeats_no_words_that_an_erasure_would_miss(mem
 
     memory.erase(old)
 
-    assert holds(memory, "Acme") == holds(memory, "Old Corp") == []
+    assert files_with(memory.folder, "Acme") == files_with(memory.folder, "Old Corp") == []
 
 
 def test_a_dormant_page_that_is_folded_stays_dormant(memory, clock):
@@ -543,12 +488,12 @@ def test_what_is_carried_out_is_what_was_shown(memory, clock):
     memory.pages.flag_compact("user-profile")
     [shown] = memory.pages.compactions()
     memory.pages.append("user-profile", "Ana likes tea.", ["taste"])
-    before, events = page_of(memory).read_bytes(), memory.status().events
+    before = state(memory)
 
     with pytest.raises(Moved, match=r"user-profile\.md"):
         memory.pages.compact(shown)
 
-    assert (page_of(memory).read_bytes(), memory.status().events) == (before, events)
+    assert state(memory) == before
     [shown] = memory.pages.compactions()
     assert memory.pages.compact(shown).entries_after == 2
     with pytest.raises(Moved):
@@ -587,9 +532,6 @@ def test_a_page_that_is_not_there_is_not_folded(memory):
         memory.pages.compact("person-nobody")
     with refuses("name", "'../escape'"):
         memory.pages.compact("../escape")
-
-
-def test_a_folding_is_of_a_page():
     counts = {"entries_before": 1, "entries_after": 1, "tokens_before": 1, "tokens_after": 1}
     with refuses("name", "person-ana.md", "''"):
         Compaction(path="", why="", text="", diff="", **counts)

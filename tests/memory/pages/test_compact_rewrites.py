@@ -75,16 +75,11 @@ def swapped(text: str, one: str, other: str) -> str:
     return text.replace(one, "\0").replace(other, one).replace("\0", other)
 
 
-def joined_to_the_key(text, names):
+def joined_tea(text, into, gone):
+    """The page with one entry about tea in the place of two."""
     words = "Ana drinks tea.\n"
-    place = text.index(words, text.index(names["tea"])) + len(words)
-    return without(text[:place] + f"<!-- supersedes: {names['key']} -->\n" + text[place:], names["key"])
-
-
-def joined_with_the_key(text, names):
-    words = "Ana drinks tea.\n"
-    place = text.index(words, text.index(names["key"])) + len(words)
-    return without(text[:place] + f"<!-- supersedes: {names['tea']} -->\n" + text[place:], names["tea"])
+    place = text.index(words, text.index(into)) + len(words)
+    return without(text[:place] + f"<!-- supersedes: {gone} -->\n" + text[place:], gone)
 
 
 def revived(text, names):
@@ -118,8 +113,9 @@ REFUSED = {
         lambda text, names: without(text, names["pair"]) + text[text.index("## [", text.index(SAID["not"])) :].split(
             "\n\n")[0] + "\n", "is after",
     ),
-    "keyed belief joined": (joined_to_the_key, "a caller gave this a key"),
-    "joined to a keyed belief": (joined_with_the_key, "a caller gave this a key"),
+    "keyed belief joined": (lambda text, ids: joined_tea(text, ids["tea"], ids["key"]), "a caller gave this a key"),
+    "joined to a keyed belief": (
+        lambda text, names: joined_tea(text, names["key"], names["tea"]), "a caller gave this a key"),
     "keyed belief reworded": (
         lambda text, names: text.replace("Ana drinks tea.", "Ana drinks the tea.", 1), "its words stay"),
     "an entry from nowhere": (

@@ -14,13 +14,16 @@ from tallystick.records.errors import Moved
 from tallystick.records.operations import PAGE_PUT
 from tallystick.records.proposal import Proposal
 from tests.memory.maintenance.test_tidy import tidy_of
+from tests.memory.pages.test_pages import edit
 from tests.memory.told import ALL
 from tests.refusals import not_approved, refuses
 
 
 @pytest.fixture
 def memory(home, clock):
+    """A memory with one page."""
     with Memory(clock=clock) as opened:
+        opened.pages.append("person-ana", "Ana likes tea.", ["taste"])
         yield opened
 
 
@@ -42,16 +45,18 @@ def rest(memory: Memory, clock, name: str = "person-ana") -> None:
 
 
 def test_a_page_is_proposed_when_nobody_touched_it_for_longer_than_is_set_and_not_a_moment_sooner(memory, clock):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
     clock.now += timedelta(days=90)
     assert dormant(memory) == []
 
     clock.now += timedelta(seconds=1)
+    before, events = file_of(memory, "person-ana").read_bytes(), memory.status().events
 
     [found] = dormant(memory)
     assert (found.ids, found.action, found.goes) == (("person-ana.md",), "rest", ("person-ana.md",))
     assert found.texts == ("person-ana.md: Ana, 1 entry",)
     assert found.why == "nobody wrote on it since 2026-05-20, for 90 days"
+    assert dormant(memory) == [found], "looking writes nothing"
+    assert (file_of(memory, "person-ana").read_bytes(), memory.status().events) == (before, events)
     assert status(memory, "person-ana") == "active", "nothing goes by itself"
 
 
@@ -64,17 +69,8 @@ def test_how_long_is_a_setting(home, clock):
         assert len(dormant(memory)) == 1
 
 
-def test_looking_writes_nothing(memory, clock):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
-    clock.now += timedelta(days=100)
-    before, events = file_of(memory, "person-ana").read_bytes(), memory.status().events
-
-    assert memory.tidy.proposals() == memory.tidy.proposals() != []
-    assert (file_of(memory, "person-ana").read_bytes(), memory.status().events) == (before, events)
-
-
 def test_a_page_that_rests_is_not_listed_unless_asked_for_and_is_recalled_as_before(memory, clock):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
+    updated = memory.pages.read("person-ana").info.updated
     clock.now += timedelta(days=100)
     [found] = dormant(memory)
 
@@ -88,32 +84,27 @@ def test_a_page_that_rests_is_not_listed_unless_asked_for_and_is_recalled_as_bef
     assert [event.body["front"] for event in memory.log(op="page.put/1")] == [
         {"status": "dormant", "reason": "long ago"}
     ]
+    assert memory.pages.read("person-ana").info.updated == updated, "that it rests is no news about its entity"
+    before = file_of(memory, "person-ana").read_bytes()
+
+    memory.pages.rebuild()
+    file_of(memory, "person-ana").unlink()
+    memory.pages.sync()
+
+    assert status(memory, "person-ana") == "dormant"
+    assert file_of(memory, "person-ana").read_bytes() == before
 
 
-def test_that_a_page_rests_is_no_news_about_its_entity(memory, clock):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
-    updated = memory.pages.read("person-ana").info.updated
-    rest(memory, clock)
-    assert memory.pages.read("person-ana").info.updated == updated
-
-
-def test_the_pages_that_every_memory_begins_with_never_rest(memory, clock):
+def test_what_was_put_away_and_the_pages_that_every_memory_begins_with_never_rest(memory, clock):
     memory.pages.append("user-profile", "User goes by Ana.", ["identity"])
-    memory.pages.list()
-    clock.now += timedelta(days=1000)
-    assert dormant(memory) == []
-
-
-def test_a_page_that_was_put_away_is_left_alone(memory, clock):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
     memory.pages.archive("person-ana")
+    memory.pages.list()
     clock.now += timedelta(days=1000)
     assert dormant(memory) == []
 
 
 @pytest.mark.parametrize("how", ["append", "remember", "edit"])
 def test_an_entry_takes_a_page_up_again_and_it_may_rest_again(memory, clock, how):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
     for visit in (1, 2):
         rest(memory, clock)
         assert status(memory, "person-ana") == "dormant"
@@ -133,35 +124,20 @@ def test_an_entry_takes_a_page_up_again_and_it_may_rest_again(memory, clock, how
         assert status(memory, "person-ana") == "active"
 
 
-def test_a_page_rests_after_a_rebuild_too(memory, clock):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
-    rest(memory, clock)
-    before = file_of(memory, "person-ana").read_bytes()
-
-    memory.pages.rebuild()
-    file_of(memory, "person-ana").unlink()
-    memory.pages.sync()
-
-    assert status(memory, "person-ana") == "dormant"
-    assert file_of(memory, "person-ana").read_bytes() == before
+TOUCHES: dict[str, Callable[[Memory, Proposal], object]] = {
+    "a write": lambda memory, _: memory.remember("Ana is back.", about="person-ana"),
+    "a person's edit": lambda memory, _: edit(file_of(memory, "person-ana"), "tea", "coffee"),
+    "archiving": lambda memory, _: memory.pages.archive("person-ana"),
+    "resting": lambda memory, found: memory.tidy.apply(found),
+    "cleaning": lambda memory, _: memory.pages.clean(),
+}
 
 
-@pytest.mark.parametrize("by", ["a write", "a person's edit", "archiving", "resting", "cleaning"])
+@pytest.mark.parametrize("by", TOUCHES)
 def test_what_was_touched_since_it_was_proposed_does_not_rest(memory, clock, by):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
     clock.now += timedelta(days=91)
     [found] = dormant(memory)
-    path = file_of(memory, "person-ana")
-    if by == "a write":
-        memory.remember("Ana is back.", about="person-ana")
-    elif by == "a person's edit":
-        path.write_text(path.read_text().replace("tea", "coffee"))
-    elif by == "archiving":
-        memory.pages.archive("person-ana")
-    elif by == "resting":
-        memory.tidy.apply(found)
-    else:
-        memory.pages.clean()
+    TOUCHES[by](memory, found)
 
     with pytest.raises(Moved, match=r"person-ana\.md"):
         memory.tidy.apply(found)
@@ -197,11 +173,10 @@ def test_no_more_are_proposed_than_were_asked_for(memory, clock):
     clock.now += timedelta(days=91)
 
     assert [each.kind for each in memory.tidy.proposals(limit=3)] == ["expired", "dormant", "dormant"]
-    assert len(memory.tidy.proposals()) == 6
+    assert len(memory.tidy.proposals()) == 7
 
 
 def test_without_the_pages_at_hand_nothing_is_proposed_of_them_and_nothing_rests(memory, clock):
-    memory.pages.append("person-ana", "Ana likes tea.", ["taste"])
     clock.now += timedelta(days=91)
     [found] = dormant(memory)
     tidy = tidy_of(memory)
@@ -275,12 +250,11 @@ def test_a_page_above_the_hard_limit_is_flagged_whatever_made_it_so(limited, way
 
 def test_a_flag_that_a_person_takes_off_a_page_that_is_far_too_long_comes_back(limited):
     limited.pages.append("person-ana", LONG, ["visit"])
-    page = file_of(limited, "person-ana")
-    page.write_text(page.read_text().replace("needs_compact: true", "needs_compact: false"))
+    edit(file_of(limited, "person-ana"), "needs_compact: true", "needs_compact: false")
 
     limited.pages.sync()
 
-    assert "needs_compact: true" in page.read_text()
+    assert "needs_compact: true" in file_of(limited, "person-ana").read_text()
     assert limited.pages.sync().written == ()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,10 @@ from tallystick.memory.pages.sync import Sync
 from tallystick.projections.markdown import parse
 from tallystick.records.errors import Busy, Moved, TallystickError
 from tallystick.stores.page_files import NoPage, PageFolder, Raced
+from tests.memory.conftest import files_with, run_all
 from tests.memory.paged import (
+    cut_first,
     end_of,
-    entry_texts,
     everything_in,
     files_of,
     folder_in,
@@ -25,37 +25,34 @@ from tests.memory.paged import (
     page_at,
     tables_of,
 )
-from tests.memory.pages.test_pages import edit, lag, m
+from tests.memory.pages.test_pages import ana, edit, lag, m
 from tests.refusals import refuses
 
-__all__ = ["m"]
-
-
-def words_in(memory: Memory, words: str) -> list[str]:
-    """Every file under the folder in which they stand, whatever it is."""
-    return [str(path) for path in memory.folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
+__all__ = ["ana", "m"]
 
 
 # -- an edit and a write at the same time ------------------------------------------------------------------------------
 
 
-def test_an_edit_between_our_reading_and_our_writing_is_merged(m, monkeypatch):
+@pytest.mark.parametrize(("owner", "name"), [(PageFolder, "write"), (Sync, "_leave_what_moved")])
+def test_an_edit_between_our_reading_and_our_writing_is_merged(m, monkeypatch, owner, name):
     first = m.pages.append("person-ana", "one", ["x"])
-    path, real, edits = page_at(m, "person-ana.md"), PageFolder.write, []
+    lag(m)
+    second = m.remember("two", about="person-ana")
+    path, real, edits = page_at(m, "person-ana.md"), getattr(owner, name), []
 
-    def late(folder, name, data, before):
-        if not edits and name == "person-ana.md":
+    def late(*given):
+        if not edits and (owner is Sync or given[1] == "person-ana.md"):
             edits.append(edit(path, "\none\n", "\none, and more\n"))
-        return real(folder, name, data, before)
+        return real(*given)
 
-    monkeypatch.setattr(PageFolder, "write", late)
-    second = m.pages.append("person-ana", "two", ["x"])
+    monkeypatch.setattr(owner, name, late)
+    m.pages.sync()
 
     assert edits
     assert m.show(first.id).text == "one, and more"
     assert [e.body for e in parse(path.read_text()).entries if e.is_current] == ["two", "one, and more"]
     assert m.show(second.id).text == "two"
-    is_settled(m)
 
 
 @pytest.mark.parametrize("how", ["in place", "by renaming"])
@@ -85,7 +82,6 @@ def test_an_edit_at_the_very_moment_of_our_writing_is_not_lost(m, monkeypatch, h
     assert done
     assert m.show(first.id).text == "one, at the very moment"
     assert sorted(e.body for e in parse(path.read_text()).entries if e.is_current) == ["one, at the very moment", "two"]
-    is_settled(m)
 
 
 def test_a_page_that_keeps_changing_is_told_and_taken_in_the_next_time(m, monkeypatch):
@@ -105,25 +101,6 @@ def test_a_page_that_keeps_changing_is_told_and_taken_in_the_next_time(m, monkey
     assert [each.what for each in told.problems] == ["it keeps changing; it is imported the next time"]
     m.pages.sync()
     assert "\ntwo\n" in path.read_text()
-    is_settled(m)
-
-
-def test_an_edit_after_our_looking_and_before_our_writing_is_taken_in(m, monkeypatch):
-    first = m.pages.append("person-ana", "one", ["x"])
-    lag(m)
-    m.remember("two", about="person-ana")
-    path, real, edits = page_at(m, "person-ana.md"), Sync._leave_what_moved, []
-
-    def late(run, seen):
-        if not edits:
-            edits.append(edit(path, "\none\n", "\none, and more\n"))
-        return real(run, seen)
-
-    monkeypatch.setattr(Sync, "_leave_what_moved", late)
-    m.pages.sync()
-
-    assert m.show(first.id).text == "one, and more"
-    is_settled(m)
 
 
 def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked(m):
@@ -136,16 +113,14 @@ def test_other_words_in_what_was_superseded_and_is_not_struck_any_more_are_asked
 
     [review] = m.reviews.waiting()
     assert (review.action.target, review.action.changes["text"]) == ((new.id,), "one after all")
-    assert parse(path.read_text()).entry(old.id).superseded_by == new.id
-    is_settled(m)
+    assert {each.id: each for each in parse(path.read_text()).entries}[old.id].superseded_by == new.id
 
 
 @pytest.mark.parametrize("how", ["revise", "forget"])
 @pytest.mark.parametrize("tables", ["kept", "lost"])
 @pytest.mark.parametrize("answer", ["approve", "reject"])
-def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, how, tables, answer):
-    entry = m.pages.append("person-ana", "one", ["x"])
-    path = page_at(m, "person-ana.md")
+def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, ana, how, tables, answer):
+    entry, path = ana
     lag(m)
     m.revise(entry.id, "one, says the agent") if how == "revise" else m.forget(entry.id)
     edit(path, "\none\n", "\none, says the person\n")
@@ -160,7 +135,7 @@ def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, how, tables
     assert m.show(review.action.target[0]).text == ("one, says the agent" if how == "revise" else "one")
     is_settled(m)
     assert len(m.reviews) == 1
-    (m.reviews.approve if answer == "approve" else m.reviews.reject)(review.id)
+    getattr(m.reviews, answer)(review.id)
     m.pages.sync()
     held = [e.text for e in m.pages.read("person-ana").entries]
     no = ["one, says the agent"] if how == "revise" else []
@@ -178,15 +153,13 @@ def test_both_saying_the_same_is_no_question(m):
 
     assert m.pages.sync().reviews == ()
     assert [e.text for e in m.pages.read("person-ana").entries] == ["two"]
-    is_settled(m)
 
 
 def test_what_a_person_removed_while_it_was_changed_elsewhere_is_asked(m):
     entry = m.pages.append("person-ana", "one", ["x"])
-    path = page_at(m, "person-ana.md")
     lag(m)
     m.revise(entry.id, "two")
-    path.write_text(path.read_text().replace(next(entry_texts(path.read_text())), ""))
+    cut_first(page_at(m, "person-ana.md"))
 
     m.pages.sync()
 
@@ -208,7 +181,6 @@ def test_tags_changed_elsewhere_are_not_taken_back_by_an_edit_of_another_entry(m
 
     assert m.show(entry.id).tags == ("elsewhere",)
     assert m.show(other.id).text == "two and a half"
-    is_settled(m)
 
 
 @pytest.mark.parametrize("tables", ["kept", "lost"])
@@ -221,7 +193,6 @@ def test_tags_changed_by_hand_are_taken_in_even_if_the_tables_were_lost(m, table
     m.pages.sync()
 
     assert m.show(entry.id).tags == ("byhand",)
-    is_settled(m)
 
 
 def test_a_file_is_read_as_whole_and_written_only_over_what_was_read(home, m):
@@ -239,6 +210,7 @@ def test_a_file_is_read_as_whole_and_written_only_over_what_was_read(home, m):
     with pytest.raises(NoPage):
         folder.write("person-ana.md", b"ours", read)
     assert list(page_at(m, "").glob(".*")) == []
+    m.close()
 
 
 # -- put back ----------------------------------------------------------------------------------------------------------
@@ -371,14 +343,14 @@ def test_erased_words_are_nowhere_under_the_folder_and_do_not_come_back(m):
 
         again.erase(entry.id, hidden.id)
 
-        assert words_in(again, "zebrastripes") == []
-        assert words_in(again, "zebratag") == []
+        assert files_with(again.folder, "zebrastripes") == []
+        assert files_with(again.folder, "zebratag") == []
         assert again.show(other.id).text == "something else"
         assert parse(page_at(again, "person-bob.md").read_text()).front.entry_count == 1
         assert page_at(again, "person-ana.md").read_bytes() == states[-1]
         page_at(again, "person-bob.md").write_bytes(kept + kept[kept.index(b"## [") :])
         again.pages.sync()
-        assert words_in(again, "zebrastripes") == []
+        assert files_with(again.folder, "zebrastripes") == []
         is_settled(again)
 
 
@@ -392,29 +364,11 @@ def test_an_erasure_takes_the_question_about_a_race_with_it(m):
 
     m.erase(entry.id)
 
-    assert words_in(m, "zebrastripes") == []
+    assert files_with(m.folder, "zebrastripes") == []
     assert len(m.reviews) == 0
 
 
 # -- threads, forks and closing ----------------------------------------------------------------------------------------
-
-
-def run_all(*works) -> list[BaseException]:
-    wrong: list[BaseException] = []
-
-    def run(work):
-        try:
-            work()
-        except BaseException as error:
-            wrong.append(error)
-
-    threads = [threading.Thread(target=run, args=[work], daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads), "they wait for each other"
-    return wrong
 
 
 def test_threads_that_append_batch_read_and_sync_wait_for_nobody_for_ever(m):
@@ -443,7 +397,6 @@ def test_threads_that_append_batch_read_and_sync_wait_for_nobody_for_ever(m):
     m.pages.sync()
     assert m.pages.read("person-ana").info.entry_count == 25
     assert parse(page_at(m, "person-ana.md").read_text()).front.entry_count == 25
-    is_settled(m)
 
 
 def test_whoever_writes_pages_keeps_others_out_and_they_do_not_wait_for_ever(m, monkeypatch):
@@ -456,7 +409,6 @@ def test_whoever_writes_pages_keeps_others_out_and_they_do_not_wait_for_ever(m, 
         assert m.pages.append("person-ana", "three", ["x"]).text == "three"
     m.pages.sync()
     assert [e.text for e in m.pages.read("person-ana").entries] == ["one", "two", "three"]
-    is_settled(m)
 
 
 def test_closing_while_others_write_pages_harms_nothing(m):
@@ -489,7 +441,6 @@ def test_a_forked_child_is_told_to_open_the_memory_anew(m):
     assert in_a_child(child) == 0
     m.pages.append("person-ana", "four", ["x"])
     assert [e.text for e in m.pages.read("person-ana").entries] == ["one", "three", "four"]
-    is_settled(m)
 
 
 def test_a_review_that_is_stale_says_so_and_the_persons_words_stay_in_the_ledger(m):
@@ -504,7 +455,6 @@ def test_a_review_that_is_stale_says_so_and_the_persons_words_stay_in_the_ledger
     with pytest.raises(Moved):
         m.reviews.approve(review.id)
     assert b"words of a person" in everything_in(m)
-    is_settled(m)
 
 
 def test_a_folder_where_others_may_write_only_sometimes_is_told_and_goes_on(home):
@@ -540,4 +490,3 @@ def test_a_struck_entry_and_a_copy_of_what_took_its_place_are_both_recorded(m):
     m.pages.sync()
 
     assert [entry.id for entry in parse(path.read_text()).entries if m.get(entry.id) is None] == []
-    is_settled(m)

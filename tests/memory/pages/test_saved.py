@@ -45,7 +45,6 @@ def test_what_others_recorded_since_a_page_was_opened_is_not_taken_for_removed(m
     m.pages.sync()
     assert m.show(first.id).text == "one, or so and three quarters"  # it was changed since: that is asked
     assert [review.action.kind for review in m.reviews.waiting()] == ["forget"]
-    is_settled(m)
 
 
 def test_an_old_copy_that_says_what_was_replaced_since_brings_nothing_back(m, ana):
@@ -69,7 +68,6 @@ def test_a_page_on_which_the_version_before_stands_again_retracts_nothing(m):
 
     assert any("restored" in line for line in told(m))
     assert texts_of(m) == ["two"]
-    is_settled(m)
 
 
 def test_an_entry_removed_in_an_old_buffer_is_taken_back_and_nothing_else(m):
@@ -83,7 +81,6 @@ def test_an_entry_removed_in_an_old_buffer_is_taken_back_and_nothing_else(m):
         m.pages.sync()
         assert m.show(first.id).status == "tombstone"
         assert texts_of(m) == ["three", "two"]
-    is_settled(m)
 
 
 def test_an_entry_typed_into_an_old_buffer_is_added_once_however_often_it_is_saved(m, ana):
@@ -111,7 +108,7 @@ def test_an_entry_typed_into_an_old_buffer_takes_back_nothing_that_became_of_it(
     m.pages.sync()
 
     assert texts_of(m) == ["and this", "by another hand", "one"]
-    assert parse(path.read_text()).entry(first.id).superseded_by == m.show(first.id).id
+    assert {each.id: each for each in parse(path.read_text()).entries}[first.id].superseded_by == m.show(first.id).id
     assert [each.at for each in m.pages.read("person-ana").entries if each.text == "and this"] == [second.at]
     assert (end_of(m), m.show(second.id).tags) == (end, ("z",))
 
@@ -132,8 +129,7 @@ def test_an_old_buffer_takes_back_no_tag_no_description_and_no_retraction(m):
     info = m.pages.read("person-ana").info
     assert (info.description, info.title) == ("A friend", "Ana B.")
     assert texts_of(m) == ["one", "three!"]
-    assert parse(path.read_text()).entry(second.id).is_retracted
-    is_settled(m)
+    assert {each.id: each for each in parse(path.read_text()).entries}[second.id].is_retracted
 
 
 def test_a_page_that_does_not_say_what_it_was_saved_from_retracts_nothing(m):
@@ -148,7 +144,6 @@ def test_a_page_that_does_not_say_what_it_was_saved_from_retracts_nothing(m):
     fields = {"description", "tags", "status", "created", "updated", "entry_count", "needs_compact"}
     assert parse(path.read_text()).front.fields.keys() >= fields
     assert told(m) == []
-    is_settled(m)
 
 
 # -- merges and damage -------------------------------------------------------------------------------------------------
@@ -195,7 +190,6 @@ def test_marks_of_a_merge_that_somebody_talks_about_are_words(m):
 
     assert told(m) == []
     assert m.show(entry.id).text.startswith("look:\n<<<<<<< HEAD\n")
-    is_settled(m)
 
 
 def five(memory: Memory) -> str:
@@ -263,7 +257,8 @@ def test_a_page_that_is_spoiled_is_one_question_and_retracts_nothing(m, how, ans
     assert (told(m) == []) == is_readable
     if is_readable:
         assert len(parse(path.read_text()).entries) >= 6
-        is_settled(m)
+    else:
+        m.close()  # the page is not one that can be settled
 
 
 @pytest.mark.parametrize("how", [how for how in SPOILED if "cut" in how or "most" in how])
@@ -302,7 +297,6 @@ def test_a_last_entry_that_is_cut_short_is_asked_and_not_reworded(m):
     m.reviews.approve(review.id)
     m.pages.sync()
     assert m.show(entry.id).text == "Ana likes tea, and cof"
-    is_settled(m)
 
 
 def test_a_page_whose_entries_a_person_put_in_another_order_is_cut_where_its_file_ends(m):
@@ -320,7 +314,6 @@ def test_a_page_whose_entries_a_person_put_in_another_order_is_cut_where_its_fil
     m.reviews.reject(review.id)
     m.pages.sync()
     assert len(parse(path.read_text()).entries) == 5
-    is_settled(m)
 
 
 def test_a_page_emptied_again_after_a_no_is_asked_again(m):
@@ -357,7 +350,6 @@ def test_prose_and_bullets_of_a_new_page_are_entries_and_get_their_headings(m):
     assert "<!-- a remark -->" in page.preamble
     assert "## Work" in page.preamble
     assert {belief.text: belief.about for belief in m.beliefs.all()} == dict.fromkeys(wanted, "person-ana")
-    is_settled(m)
 
 
 def test_text_below_an_entry_and_apart_from_its_words_is_a_statement_of_its_own(m):
@@ -374,7 +366,6 @@ def test_text_below_an_entry_and_apart_from_its_words_is_a_statement_of_its_own(
     assert (m.show(first.id).text, m.show(second.id).text) == ("one\nand a half", "two\n\n2")
     assert texts_of(m) == sorted(["one\nand a half", "two\n\n2", "four", "five", "six", "seven"])
     assert m.show(last.id).status == "tombstone"
-    is_settled(m)
 
 
 def test_loose_text_before_the_first_entry_is_an_entry_and_an_open_front_matter_is_none(m):
@@ -387,7 +378,6 @@ def test_loose_text_before_the_first_entry_is_an_entry_and_an_open_front_matter_
     assert [problem.partition(": ")[0] for problem in told(m)] == ["person-bob.md:1"]
 
     assert (texts_of(m), texts_of(m, "person-bob")) == (["one", "two"], ["one"])
-    is_settled(m)
 
 
 # -- what is told every time, and what is no change --------------------------------------------------------------------
@@ -426,7 +416,6 @@ def test_what_is_not_understood_is_told_every_time_until_it_is_set_right(m, what
     assert told(m) == []
     assert [finding.code for finding in check(m.folder) if finding.severity == "error"] == []
     assert m.show(old.id).text == "two"
-    is_settled(m)
 
 
 def test_a_heading_that_says_another_time_is_when_it_happened(m, ana):
@@ -459,7 +448,6 @@ def test_a_page_that_is_put_on_another_clock_says_the_same_moments_on_it(m, zone
     assert [each.what.split()[0] for each in m.pages.sync().adopted] == ["edited"]
     m.pages.append("person-ana", "four", ["x"])
     assert path.read_text().count(f"## [2026-05-20T{hour}:00:") == 4
-    is_settled(m)
 
 
 def test_lines_broken_otherwise_are_no_new_version_and_stay_so(m):
@@ -478,7 +466,6 @@ def test_lines_broken_otherwise_are_no_new_version_and_stay_so(m):
     edit(path, "    b\n", "  b\n")
     m.pages.sync()
     assert m.show(code.id).text == "```\nif a:\n  b\n```"
-    is_settled(m)
 
 
 def test_a_heading_in_a_code_block_begins_no_entry_and_a_forgotten_fence_swallows_none(m):
@@ -511,7 +498,6 @@ def test_a_file_of_nothing_but_entries_gets_a_whole_front_matter_and_ids_of_the_
     assert list(parse(path.read_text()).front.fields)[: len(fields)] == fields
     for entry in parse(path.read_text()).entries:
         assert entry.id[:13] == entry.time.replace("-", "").replace("T", "-").replace(":", "")[:13]
-    is_settled(m)
 
 
 # -- another name ------------------------------------------------------------------------------------------------------
@@ -545,7 +531,6 @@ def test_a_file_with_another_name_is_the_same_page_of_an_entity_with_another_nam
 
     m.pages.append("person-ana", "somebody else", ["x"])
     assert texts_of(m) == ["somebody else"]
-    is_settled(m)
 
 
 @pytest.mark.parametrize("how", ["tag", "words", "retract", "crlf"])
@@ -565,4 +550,3 @@ def test_a_comment_below_an_entry_stays_whatever_becomes_of_the_entry(m, how):
         m.pages.sync()
 
     assert page.read_text(encoding="utf-8").count(comments) == 1
-    is_settled(m)

@@ -1,10 +1,11 @@
-"""An empty index, through either client."""
+"""An empty index, through either client, and one that follows a ledger."""
 
 import pytest
 from sqlalchemy import event
 
 from tallystick.stores.elfmem.models import metadata
 from tests.projections.index.clients import AsyncClient, SyncClient
+from tests.projections.index.ledgers import Told
 
 
 @pytest.fixture(scope="session", params=[SyncClient, AsyncClient], ids=["sync", "async"])
@@ -19,6 +20,13 @@ def index(client):
     """Emptied, which is quicker than making another."""
     yield client
     client.run(lambda conn: [conn.execute(table.delete()) for table in reversed(metadata.sorted_tables)])
+
+
+@pytest.fixture
+def told():
+    made = Told()
+    yield made
+    made.index.close()
 
 
 @pytest.fixture

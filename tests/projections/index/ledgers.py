@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Self
 
 from hypothesis import strategies as st
 
@@ -20,6 +22,10 @@ from tallystick.decide import (
 )
 from tallystick.decide.actions import targets
 from tallystick.decide.episodes import put as tell, retract as take_back
+from tallystick.projections.database import IN_MEMORY
+from tallystick.projections.index.file import IndexFile, differences
+from tallystick.projections.index.rows import Source
+from tallystick.projections.index.search import Scope, sources_of
 from tallystick.records.clock import stamp
 from tallystick.records.delta import read_delta
 from tallystick.records.episode import Episode
@@ -51,6 +57,13 @@ class MadeUp:
         self.state, self.events = State(), list[Event]()
         self.now, self._ids = _START, count(1)
         self.record([Draft("ledger.begin/1", {"ledger": "x", "format": 1})])
+
+    @classmethod
+    def of(cls, story: Iterable[tuple]) -> Self:
+        made = cls()
+        for step in story:
+            made.say(step)
+        return made
 
     def draw(self) -> str:
         return f"20260101-0000-{next(self._ids):06x}"
@@ -184,16 +197,14 @@ class MadeUp:
         self._destroy([f"D{number % 5}"], user, "")
 
     def _revise(self, text, user, number, status):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"text": text, "confidence": 0.5} if status == "active" else {"status": status}
             drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
             self.record(drafts + review.quarantine(self.state, DEFAULT, drafts, "cli:local", self.draw))
 
     def _wish(self, text, user, trust, number):
         """A program asks for a revision. If it may not do that by itself, the question waits."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"text": text}
             drafts = decide.revise(self.state, held.body()["id"], changes, self.draw, user=user)
             if drafts:
@@ -221,8 +232,7 @@ class MadeUp:
 
     def _erase(self, user, number):
         """As the ledger does it: the erasure is on record, then the lines lose their words, then that is recorded."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self._destroy([held.body()["id"]], user, held.path)
 
     def _destroy(self, names, user, path):
@@ -234,19 +244,16 @@ class MadeUp:
         self.record([Draft("erase.done/1", {"of": len(self.events) - 1})])
 
     def _same_words(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             changes = {"confidence": number % 7 / 7}
             self.record(decide.revise(self.state, held.body()["id"], changes, self.draw, user=user))
 
     def _forget(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self.record(decide.tombstone(self.state, held.body()["id"], user=user))
 
     def _invalidate(self, user, number):
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             self.record(decide.invalidate(self.state, held.body()["id"], self.draw, reason="no", user=user))
 
     def _merge(self, text, user, one, other):
@@ -271,8 +278,7 @@ class MadeUp:
 
     def _change(self, what, text, user, number, path):
         """One of the user's beliefs, as it is seen from a path, is changed there."""
-        held = self._known(number, user)
-        if held:
+        if held := self._known(number, user):
             name, where = held.key, {"user": user, "path": path}
             made = {
                 "revise": lambda: decide.revise(self.state, name, {"text": text}, self.draw, **where),
@@ -293,6 +299,61 @@ class MadeUp:
 
     def _snapshot(self):
         self.record([Draft("snapshot/1", {"snapshot": "0", "seq": len(self.events), "place": "snapshot.json"})])
+
+
+class Told:
+    """A ledger and the index that follows it."""
+
+    def __init__(self) -> None:
+        self.made, self.index, self._at = MadeUp(), IndexFile(IN_MEMORY), 0
+        self.follow()
+
+    def follow(self) -> None:
+        self.index.catch_up(self.made.events[self._at :])
+        self._at = len(self.made.events)
+
+    def say(self, what, *rest, minutes=1):
+        before = len(self.made.events)
+        self.made.say((what, minutes, *rest))
+        assert len(self.made.events) > before, "it was refused"
+        self.follow()
+
+    def put(self, text, path="", number=1, *, user="me", trust="human", tags=(), by="cli:local"):
+        self.say("put", text, user, trust, list(tags), number, by, path, "")
+
+    def ask(self, statement, *values):
+        return self.index.db.execute(statement, values).fetchall()
+
+
+def rebuilt(events: Iterable[Event]) -> IndexFile:
+    index = IndexFile(IN_MEMORY)
+    index.catch_up(events)
+    return index
+
+
+def visible(index: IndexFile, scope: Scope) -> list[Source]:
+    """The sources that a reader sees."""
+    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
+    return [source for said in sources_of(index, blocks, scope).values() for source in said]
+
+
+def followed(events: Sequence[Event], strides: Sequence[int]) -> IndexFile:
+    """An index that followed along in steps of these lengths."""
+    index, at = IndexFile(IN_MEMORY), 0
+    while at < len(events):
+        stride = strides[at % len(strides)]
+        index.catch_up(events[at : at + stride])
+        at += stride
+    return index
+
+
+def assert_as_rebuilt(index: IndexFile, events: Iterable[Event]) -> None:
+    """An index that followed along has the rows of one that is rebuilt; both are closed."""
+    again = rebuilt(events)
+    assert list(differences(index, again)) == []
+    assert index.text_trouble() == again.text_trouble() == ""
+    index.close()
+    again.close()
 
 
 def steps() -> st.SearchStrategy[list[tuple]]:

@@ -7,18 +7,16 @@ import pytest
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import file as file_module, fold
 from tallystick.projections.index.batch import WriteBatch
-from tallystick.projections.index.file import NOTHING, IndexFile, differences
+from tallystick.projections.index.file import NOTHING, IndexFile
 from tallystick.state.sessions import ActiveHours
-from tests.projections.index.ledgers import MadeUp
+from tests.projections.index.ledgers import MadeUp, assert_as_rebuilt
 
 
 def a_story() -> MadeUp:
-    made = MadeUp()
-    for number in range(12):
-        made.say(("put", 1, f"tea {number % 5}", "me", "human", ["taste"], number, "cli:local", "", ""))
-    made.say(("merge", 1, "tea merged", "me", 0, 1))
-    made.say(("forget", 1, "me", 2))
-    return made
+    puts = (
+        ("put", 1, f"tea {number % 5}", "me", "human", ["taste"], number, "cli:local", "", "") for number in range(12)
+    )  # fmt: skip
+    return MadeUp.of([*puts, ("merge", 1, "tea merged", "me", 0, 1), ("forget", 1, "me", 2)])
 
 
 def test_a_crash_between_the_rows_and_the_bookmark_leaves_neither(tmp_path, monkeypatch):
@@ -40,11 +38,8 @@ def test_a_crash_between_the_rows_and_the_bookmark_leaves_neither(tmp_path, monk
     assert (index.bookmark(), other.bookmark()) == (mark, mark)
     assert other.db.execute("SELECT * FROM sources").fetchall() == rows
     other.catch_up(made.events)
-    again = IndexFile(IN_MEMORY)
-    again.catch_up(made.events)
-    assert list(differences(other, again)) == []
-    for each in (index, other, again):
-        each.close()
+    assert_as_rebuilt(other, made.events)
+    index.close()
 
 
 def test_a_mistake_in_a_later_chunk_takes_back_the_earlier_ones_too(monkeypatch):
@@ -90,12 +85,9 @@ def test_two_who_make_one_index_at_once_make_one(tmp_path):
     for at in range(0, len(made.events), 2):
         one.catch_up(made.events[: at + 1])
         two.catch_up(made.events[: at + 2])
-    again = IndexFile(IN_MEMORY)
-    again.catch_up(made.events)
     one.catch_up(made.events)
-    assert list(differences(two, again)) == []
-    for each in (one, two, again):
-        each.close()
+    assert_as_rebuilt(two, made.events)
+    one.close()
 
 
 def test_what_is_not_there_is_asked_for_once():

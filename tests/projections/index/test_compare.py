@@ -5,26 +5,17 @@ from contextlib import suppress
 
 import pytest
 
-from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index.file import Difference, IndexFile, differences
+from tallystick.projections.index.file import Difference, differences
 from tallystick.projections.index.schema import TABLES
-from tests.projections.index.ledgers import MadeUp
-
-
-def made_up() -> IndexFile:
-    made = MadeUp()
-    for number in range(6):
-        trust = "web" if number == 5 else "human"
-        made.say(("put", 1, f"tea {number}", "me", trust, ["t"], number, "cli:local", "", ""))
-    made.say(("start", 1, "s1", "cli:local"))
-    index = IndexFile(IN_MEMORY)
-    index.catch_up(made.events)
-    return index
+from tests.projections.index.ledgers import rebuilt
 
 
 @pytest.fixture
-def pair():
-    one, two = made_up(), made_up()
+def pair(told):
+    for number in range(6):
+        told.put(f"tea {number}", number=number, tags=["t"], trust="web" if number == 5 else "human")
+    told.say("start", "s1", "cli:local")
+    one, two = rebuilt(told.made.events), rebuilt(told.made.events)
     yield one, two
     one.close()
     two.close()

@@ -48,6 +48,12 @@ async def with_tables(path):
     return engine
 
 
+async def put(engine, *names):
+    async with engine.begin() as conn:
+        for name in names:
+            await insert_block(conn, block_id=name, **A_BLOCK)
+
+
 async def pragmas_of(engine):
     async with engine.connect() as conn:
         return {name: (await conn.execute(text(f"PRAGMA {name}"))).scalar() for name in PRAGMAS}
@@ -68,8 +74,7 @@ def test_the_engine_for_tests_is_in_memory_with_all_tables_and_one_connection():
     async def work(engine):
         async with engine.connect() as conn:
             names = await conn.run_sync(lambda sync: inspect(sync).get_table_names())
-        async with engine.begin() as conn:
-            await insert_block(conn, block_id="a", **A_BLOCK)
+        await put(engine, "a")
         async with engine.connect() as conn:
             return type(engine.pool), engine.url.database, set(names), await block_exists(conn, "a")
 
@@ -80,8 +85,7 @@ def test_a_file_gets_a_fresh_connection_each_time_and_keeps_what_was_written(tmp
     path = str(tmp_path / "a.db")
 
     async def write(engine):
-        async with engine.begin() as conn:
-            await insert_block(conn, block_id="a", **A_BLOCK)
+        await put(engine, "a")
         return type(engine.pool)
 
     async def read(engine):
@@ -94,10 +98,7 @@ def test_a_file_gets_a_fresh_connection_each_time_and_keeps_what_was_written(tmp
 
 @pytest.mark.parametrize("name", ["with space.db", "a?b=c.db", "a#b.db", "100%25.db", "ü😀.db", "file:x.db", "a'b;.db"])
 def test_a_path_is_taken_as_it_is_whatever_its_signs(tmp_path, name):
-    async def work(engine):
-        return None
-
-    on(with_tables(tmp_path / name), work)
+    on(with_tables(tmp_path / name), pragmas_of)
 
     assert [entry for entry in os.listdir(tmp_path) if not entry.endswith(("-wal", "-shm"))] == [name]
 
@@ -177,16 +178,13 @@ def test_a_writer_waits_for_another_instead_of_failing(tmp_path):
     async def work(engine):
         async with engine.connect() as first:
             await insert_block(first, block_id="a", **A_BLOCK)
-            other = asyncio.create_task(write(engine))
+            other = asyncio.create_task(put(engine, "b"))
             await asyncio.sleep(0.2)
             waited = not other.done()
             await first.commit()
-        return waited, await other
-
-    async def write(engine):
-        async with engine.begin() as conn:
-            await insert_block(conn, block_id="b", **A_BLOCK)
-            return await get_inbox_count(conn)
+        await other
+        async with engine.connect() as conn:
+            return waited, await get_inbox_count(conn)
 
     assert on(with_tables(tmp_path / "a.db"), work) == (True, 2)
 
@@ -207,13 +205,9 @@ def test_a_new_file_may_be_opened_by_many_at_the_same_moment(tmp_path):
     wrong, ready = [], threading.Barrier(8)
 
     def go(path):
-        async def work(engine):
-            async with engine.connect() as conn:
-                await conn.execute(select(1))
-
         try:
             ready.wait(30)
-            on(create_engine(path), work)
+            on(create_engine(path), pragmas_of)
         except BaseException as error:
             wrong.append(error)
 

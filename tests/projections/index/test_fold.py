@@ -2,42 +2,9 @@
 
 import pytest
 
-from tallystick.projections.database import IN_MEMORY, Stale
-from tallystick.projections.index.file import IndexFile
+from tallystick.projections.database import Stale
 from tallystick.records.event import Draft
-from tests.projections.index.ledgers import MadeUp
-
-
-class Told:
-    """A ledger and the index that follows it."""
-
-    def __init__(self):
-        self.made, self.index, self._at = MadeUp(), IndexFile(IN_MEMORY), 0
-        self.follow()
-
-    def follow(self):
-        self.index.catch_up(self.made.events[self._at :])
-        self._at = len(self.made.events)
-
-    def say(self, what, *rest, minutes=1):
-        before = len(self.made.events)
-        self.made.say((what, minutes, *rest))
-        assert len(self.made.events) > before, "it was refused"
-        self.follow()
-
-    def put(self, text, user="me", trust="human", tags=(), number=1, by="cli:local"):
-        self.say("put", text, user, trust, list(tags), number, by, "", "")
-
-    def ask(self, statement, *values):
-        return self.index.db.execute(statement, values).fetchall()
-
-
-@pytest.fixture
-def told():
-    made = Told()
-    yield made
-    made.index.close()
-
+from tests.projections.index.ledgers import rebuilt
 
 STANDING = "SELECT content, status, archive_reason, reinforcement_count FROM blocks ORDER BY content"
 
@@ -101,8 +68,7 @@ def test_an_erasure_of_what_the_index_has_stops_it_and_of_what_it_has_not_does_n
     with pytest.raises(Stale, match="erased"):
         told.follow()
     assert told.index.bookmark() == mark
-    anew = IndexFile(IN_MEMORY)
-    anew.catch_up(told.made.events)
+    anew = rebuilt(told.made.events)
     assert anew.db.execute("SELECT count(*) FROM blocks").fetchone() == (0,)
     anew.close()
 

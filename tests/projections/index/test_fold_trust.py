@@ -1,34 +1,18 @@
 """A source that is set aside: what it said is out of sight and what it replaced is back, each when it was so."""
 
-import orjson
 import pytest
 from hypothesis import example, given, strategies as st
 
-from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index import file as file_module, statements as sql
-from tallystick.projections.index.file import IndexFile, differences
+from tallystick.projections.index import file as file_module
+from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.search import Scope
 from tallystick.state.state import State
 from tests.projections.index.distrusted import Doubted, doubts, seen_at
-
-
-def told(story: list[tuple]) -> Doubted:
-    made = Doubted()
-    for step in story:
-        made.say(step)
-    return made
-
-
-def rebuilt(made: Doubted) -> IndexFile:
-    index = IndexFile(IN_MEMORY)
-    index.catch_up(made.events)
-    return index
+from tests.projections.index.ledgers import assert_as_rebuilt, followed, rebuilt, visible
 
 
 def shown(index: IndexFile, at: int, *, quarantined: bool = False) -> set[str]:
-    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
-    scope = Scope("me", at=at, quarantined=quarantined).values()
-    return {row[0] for row in index.db.execute(sql.VISIBLE_SOURCES, {"ids": orjson.dumps(blocks).decode(), **scope})}
+    return {each.id for each in visible(index, Scope("me", at=at, quarantined=quarantined))}
 
 
 def ended_and_joined(how: tuple, names: tuple[int, int], by: str) -> list[tuple]:
@@ -48,8 +32,8 @@ def ended_and_joined(how: tuple, names: tuple[int, int], by: str) -> list[tuple]
     ("drop", 1, 0, "cli:local", "invalidate"), ("drop", 1, 0, "mcp:a", "forget"),
 ])  # fmt: skip
 def test_a_reader_sees_at_every_moment_what_those_who_are_trusted_said(story):
-    made = told(story)
-    index = rebuilt(made)
+    made = Doubted.of(story)
+    index = rebuilt(made.events)
 
     for at in range(len(made.events)):
         assert shown(index, at) == seen_at(made.events[: at + 1]), at
@@ -58,11 +42,11 @@ def test_a_reader_sees_at_every_moment_what_those_who_are_trusted_said(story):
 
 @given(doubts())
 def test_trusting_everybody_again_gives_back_exactly_what_would_be_seen(story):
-    made = told(story)
-    plain = told([step for step in story if step[0] not in ("distrust", "again")])
+    made = Doubted.of(story)
+    plain = Doubted.of([step for step in story if step[0] not in ("distrust", "again")])
     for each in made.state.distrusts.of("me"):
         made.say(("again", 1, each.source))
-    index, never = rebuilt(made), rebuilt(plain)
+    index, never = rebuilt(made.events), rebuilt(plain.events)
 
     says = "SELECT coalesce(s.said, b.content), s.by FROM sources s JOIN blocks b ON b.id = block_id WHERE s.id IN ({})"
     names, others = shown(index, len(made.events)), shown(never, len(plain.events))
@@ -77,24 +61,17 @@ def test_trusting_everybody_again_gives_back_exactly_what_would_be_seen(story):
 
 @given(doubts(), st.integers(1, 5), st.lists(st.integers(1, 7), min_size=1))
 def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, size, strides):
-    made, index, at = told(story), IndexFile(IN_MEMORY), 0
+    events = Doubted.of(story).events
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_module, "CHUNK", size)
-        while at < len(made.events):
-            stride = strides[at % len(strides)]
-            index.catch_up(made.events[at : at + stride])
-            at += stride
-    again = rebuilt(made)
-
-    assert list(differences(index, again)) == []
-    index.close()
-    again.close()
+        index = followed(events, strides)
+    assert_as_rebuilt(index, events)
 
 
 @given(doubts())
 def test_whoever_asks_for_what_is_kept_out_sees_all_that_is_held(story):
-    made = told(story)
-    index = rebuilt(made)
+    made = Doubted.of(story)
+    index = rebuilt(made.events)
     held = [held.body() for held in made.state.held.values() if held.status == "active"]
     assert shown(index, len(made.events), quarantined=True) >= {body["id"] for body in held if body.get("text")}
     index.close()
@@ -102,7 +79,7 @@ def test_whoever_asks_for_what_is_kept_out_sees_all_that_is_held(story):
 
 @given(doubts())
 def test_a_block_whose_sources_are_all_distrusted_is_in_the_inbox(story):
-    index = rebuilt(told(story))
+    index = rebuilt(Doubted.of(story).events)
     rows = index.db.execute(
         "SELECT b.status, count(s.id), sum(s.sight = 2), sum(s.until_seq IS NULL OR s.sight = 3) FROM blocks b"
         " LEFT JOIN sources s ON s.block_id = b.id AND (s.until_seq IS NULL OR s.sight = 3) GROUP BY b.id"
@@ -114,15 +91,15 @@ def test_a_block_whose_sources_are_all_distrusted_is_in_the_inbox(story):
 
 @given(doubts())
 def test_a_snapshot_knows_who_is_distrusted(story):
-    made, loaded = told(story), State()
+    made, loaded = Doubted.of(story), State()
     loaded.load(made.state.dump())
     assert loaded.distrusts.dump() == made.state.distrusts.dump()
     assert {held.by for held in loaded.held.values()} <= {"cli:local", "mcp:a", "mcp:b"}
 
 
 def test_nothing_is_written_about_sight_while_nobody_is_distrusted():
-    made = told([("say", 1, "tea", 1, "mcp:a", ""), ("change", 1, "coffee", 0, "mcp:b", "active")])
-    index = rebuilt(made)
+    made = Doubted.of([("say", 1, "tea", 1, "mcp:a", ""), ("change", 1, "coffee", 0, "mcp:b", "active")])
+    index = rebuilt(made.events)
     assert index.db.execute("SELECT count(*) FROM sights").fetchone() == (0,)
     assert index.db.execute("SELECT DISTINCT sight FROM sources").fetchall() == [(0,)]
     index.close()

@@ -16,59 +16,21 @@ from tallystick.records.errors import TallystickError
 from tallystick.repair.check import check
 from tallystick.state.state import State
 from tests.memory.told import known
-from tests.projections.index.ledgers import TAGS, TEXTS, TRUSTS, USERS, MadeUp, lessons, steps, walks
-
-
-def rebuilt(events) -> IndexFile:
-    index = IndexFile(IN_MEMORY)
-    index.catch_up(events)
-    return index
+from tests.projections.index import ledgers
+from tests.projections.index.ledgers import MadeUp, assert_as_rebuilt, followed, lessons, rebuilt, steps, walks
 
 
 @given(steps() | walks(), st.lists(st.integers(1, 7), min_size=1))
 def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, strides):
-    made, index, at = MadeUp(), IndexFile(IN_MEMORY), 0
-    for step in story:
-        made.say(step)
-    while at < len(made.events):
-        stride = strides[at % len(strides)]
-        index.catch_up(made.events[at : at + stride])
-        at += stride
-    again = rebuilt(made.events)
-
-    assert list(differences(index, again)) == []
-    assert index.text_trouble() == again.text_trouble() == ""
-    index.close()
-    again.close()
+    events = MadeUp.of(story).events
+    assert_as_rebuilt(followed(events, strides), events)
 
 
-@given(steps() | walks(), st.integers(1, 4))
-def test_following_while_things_are_said_and_erased_gives_the_rows_of_a_rebuild(story, often):
+@pytest.mark.parametrize("stories", [steps() | walks(), lessons()], ids=["anything", "lessons"])
+@given(st.data(), st.integers(1, 4))
+def test_following_while_things_are_said_learned_and_erased_gives_the_rows_of_a_rebuild(stories, data, often):
     """Whoever holds words that were erased must not go on; one made anew has none of them."""
-    made, index = MadeUp(), IndexFile(IN_MEMORY)
-    for number, step in enumerate(story):
-        made.say(step)
-        if number % often == 0:
-            try:
-                index.catch_up(made.events[index.bookmark().seq + 1 :])
-            except Stale:
-                index.close()
-                index = rebuilt(made.events)
-    try:
-        index.catch_up(made.events[index.bookmark().seq + 1 :])
-    except Stale:
-        index.close()
-        index = rebuilt(made.events)
-    again = rebuilt(made.events)
-
-    assert list(differences(index, again)) == []
-    index.close()
-    again.close()
-
-
-@given(lessons(), st.integers(1, 4))
-def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_rebuild(story, often):
-    made, index = MadeUp(), IndexFile(IN_MEMORY)
+    made, index, story = MadeUp(), IndexFile(IN_MEMORY), data.draw(stories)
     for number, step in enumerate([*story, ("snapshot", 0)]):
         made.say(step)
         if number % often == 0 or number == len(story):
@@ -77,18 +39,12 @@ def test_following_what_is_learned_taken_back_and_erased_gives_the_rows_of_a_reb
             except Stale:
                 index.close()
                 index = rebuilt(made.events)
-    again = rebuilt(made.events)
-
-    assert list(differences(index, again)) == []
-    index.close()
-    again.close()
+    assert_as_rebuilt(index, made.events)
 
 
 @given(steps() | lessons() | walks())
 def test_whoever_reads_the_events_again_or_a_snapshot_knows_what_was_known(story):
-    made, anew, loaded = MadeUp(), State(), State()
-    for step in story:
-        made.say(step)
+    made, anew, loaded = MadeUp.of(story), State(), State()
     for event in made.events:
         anew.apply(event)
     loaded.load(made.state.dump())
@@ -98,10 +54,8 @@ def test_whoever_reads_the_events_again_or_a_snapshot_knows_what_was_known(story
 
 @given(steps())
 def test_what_tools_and_web_pages_say_is_visible_once_it_is_approved_and_not_before(story):
-    made, index = MadeUp(), IndexFile(IN_MEMORY)
-    for step in story:
-        made.say(step)
-    index.catch_up(made.events)
+    made = MadeUp.of(story)
+    index = rebuilt(made.events)
 
     open_ones = "SELECT id, trust, quarantined FROM sources WHERE until_seq IS NULL AND what = 'belief'"
     for name, trust, quarantined in index.db.execute(open_ones):
@@ -114,24 +68,16 @@ def test_what_tools_and_web_pages_say_is_visible_once_it_is_approved_and_not_bef
 
 @given(steps() | walks(), st.integers(1, 5))
 def test_how_many_events_lie_on_a_desk_makes_no_difference(story, size):
-    made = MadeUp()
-    for step in story:
-        made.say(step)
+    made = MadeUp.of(story)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_module, "CHUNK", size)
         index = rebuilt(made.events)
-    again = rebuilt(made.events)
-
-    assert list(differences(index, again)) == []
-    index.close()
-    again.close()
+    assert_as_rebuilt(index, made.events)
 
 
 @given(steps() | walks())
 def test_what_is_open_in_the_index_is_what_is_held(story):
-    made = MadeUp()
-    for step in story:
-        made.say(step)
+    made = MadeUp.of(story)
     index = rebuilt(made.events)
 
     shown = {
@@ -148,9 +94,7 @@ def test_what_is_open_in_the_index_is_what_is_held(story):
 
 @given(steps() | walks())
 def test_what_was_held_at_a_moment_is_a_question_of_where(story):
-    made = MadeUp()
-    for step in story:
-        made.say(step)
+    made = MadeUp.of(story)
     index = rebuilt(made.events)
 
     for seq in range(0, len(made.events), 5):
@@ -173,9 +117,7 @@ def test_what_was_held_at_a_moment_is_a_question_of_where(story):
 
 @given(steps() | walks())
 def test_a_block_belongs_to_one_user_and_stands_as_its_sources_say(story):
-    made = MadeUp()
-    for step in story:
-        made.say(step)
+    made = MadeUp.of(story)
     index = rebuilt(made.events)
 
     crossing = (
@@ -241,7 +183,7 @@ class InAFolder:
         with suppress(TallystickError):
             if act == "put":
                 keyed = {"key": f"k{number % 9}"} if number % 3 else {}
-                m.remember(text or "words", user=user, trust=trust, tags=TAGS[: number % 3], **keyed)
+                m.remember(text or "words", user=user, trust=trust, tags=ledgers.TAGS[: number % 3], **keyed)
             elif act == "revise" and name:
                 m.revise(name, text or "words", user=user)
             elif act in ("forget", "invalidate", "erase") and name:
@@ -307,8 +249,8 @@ def lived(acts: list[tuple[str, int, int, str, str, str]]) -> None:
 
 def acts() -> st.SearchStrategy[list[tuple[str, int, int, str, str, str]]]:
     one = st.tuples(
-        st.sampled_from(ACTS), st.integers(0, 1), st.integers(0, 12), st.sampled_from(TEXTS), st.sampled_from(USERS),
-        st.sampled_from(TRUSTS),
+        st.sampled_from(ACTS), st.integers(0, 1), st.integers(0, 12), st.sampled_from(ledgers.TEXTS),
+        st.sampled_from(ledgers.USERS), st.sampled_from(ledgers.TRUSTS),
     )  # fmt: skip
     return st.lists(one, min_size=5, max_size=30)
 

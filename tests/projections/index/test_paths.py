@@ -5,33 +5,20 @@ from math import log
 import pytest
 from hypothesis import given
 
-from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import batch as desk, search as fulltext
 from tallystick.projections.index.block_ids import address
-from tallystick.projections.index.file import IndexFile, differences
-from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters, sources_of
+from tallystick.projections.index.file import differences
+from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.state.state import State
-from tests.projections.index.ledgers import MadeUp, walks
-from tests.projections.index.test_follow import rebuilt
+from tests.projections.index.ledgers import MadeUp, rebuilt, visible, walks
 
 PATHS = ("", "draft", "deep", "other", "nowhere")
 
 
-def seen(index: IndexFile, scope: Scope) -> dict[str, list]:
-    """The sources that a reader sees, by what they are."""
-    blocks = [row[0] for row in index.db.execute("SELECT id FROM blocks")]
-    found = {"belief": [], "episode": []}
-    for each in (source for said in sources_of(index, blocks, scope).values() for source in said):
-        found[each.what].append(each.id)
-    return found
-
-
 @given(walks("human agent"))
 def test_what_the_index_shows_from_a_path_at_a_moment_is_what_was_held_and_heard_there_then(story):
-    made = MadeUp()
-    for step in story:
-        made.say(step)
+    made = MadeUp.of(story)
     index, state = rebuilt(made.events), State()
 
     for event in made.events:
@@ -40,11 +27,11 @@ def test_what_the_index_shows_from_a_path_at_a_moment_is_what_was_held_and_heard
             continue
         for user in ("me", "ana"):
             for path in PATHS:
-                found = seen(index, Scope(user, event.seq, path).on(made.state.paths))
+                seen = visible(index, Scope(user, event.seq, path).on(made.state.paths))
                 held = [each.belief() for each in state.query(user=user, path=path)]
-                assert sorted(found["belief"]) == sorted(each.id for each in held if each.text)
-                heard = state.paths.heard(user, path)
-                assert sorted(found["episode"]) == sorted(told_on(made.events[: event.seq + 1], state, user, heard))
+                heard = told_on(made.events[: event.seq + 1], state, user, state.paths.heard(user, path))
+                there = [*(("belief", each.id) for each in held if each.text), *(("episode", name) for name in heard)]
+                assert sorted((each.what, each.id) for each in seen) == sorted(there)
     index.close()
 
 
@@ -60,10 +47,8 @@ def told_on(events, state, user, heard):
 @given(walks())
 def test_nothing_that_is_done_on_paths_that_are_not_merged_changes_a_row_of_the_main_line(story):
     """Told once with all that happened, and once without what happened beside the main line."""
-    made = MadeUp()
-    for step in story:
-        if step[0] not in ("join", "erase", "erase_episode", "merge"):  # these touch several paths at once
-            made.say(step)
+    at_once = ("join", "erase", "erase_episode", "merge")  # on several paths
+    made = MadeUp.of(step for step in story if step[0] not in at_once)
     alone = [event if on_main(event, made) else event._replace(body=None) for event in made.events]
     with_paths, without = rebuilt(made.events), rebuilt(alone)
 
@@ -108,39 +93,12 @@ def on_main(event, made) -> bool:
 # -- one by one --------------------------------------------------------------------------------------------------------
 
 
-class Told:
-    """A ledger and the index that follows it."""
-
-    def __init__(self):
-        self.made, self.index, self._at = MadeUp(), IndexFile(IN_MEMORY), 0
-
-    def say(self, what, *rest):
-        before = len(self.made.events)
-        self.made.say((what, 1, *rest))
-        assert len(self.made.events) > before, "it was refused"
-        self.index.catch_up(self.made.events[self._at :])
-        self._at = len(self.made.events)
-
-    def put(self, text, path="", number=1, trust="human"):
-        self.say("put", text, "me", trust, [], number, "cli:local", path, "")
-
-    def texts(self, path="", at=None):
-        """What is seen from a path, in the order of the alphabet."""
-        seq = len(self.made.events) if at is None else at
-        scope = Scope("me", seq, path).on(self.made.state.paths)
-        blocks = dict(self.ask("SELECT id, content FROM blocks"))
-        said = sources_of(self.index, list(blocks), scope)
-        return sorted(each.said or blocks[block] for block, sources in said.items() for each in sources)
-
-    def ask(self, statement, *values):
-        return self.index.db.execute(statement, values).fetchall()
-
-
-@pytest.fixture
-def told():
-    made = Told()
-    yield made
-    made.index.close()
+def texts(told, path="", at=None):
+    """What is seen from a path, in the order of the alphabet."""
+    seq = len(told.made.events) if at is None else at
+    scope = Scope("me", seq, path).on(told.made.state.paths)
+    blocks = dict(told.ask("SELECT id, content FROM blocks"))
+    return sorted(each.said or blocks[each.block_id] for each in visible(told.index, scope))
 
 
 KEYED = 7  # a number with which `put` gives a key
@@ -152,7 +110,7 @@ def test_what_a_branch_was_put_over_stays_hidden_there_under_another_name(told):
     told.say("change", "revise", "coffee", "me", 0, "draft")
     told.say("change", "rename", "", "me", 0, "")
     assert told.made.state.query()[0].key == "key-0"
-    assert (told.texts("draft"), told.texts()) == (["coffee"], ["tea"])
+    assert (texts(told, "draft"), texts(told)) == (["coffee"], ["tea"])
 
 
 def test_what_became_part_of_a_hidden_belief_later_was_seen_before(told):
@@ -162,22 +120,22 @@ def test_what_became_part_of_a_hidden_belief_later_was_seen_before(told):
     told.say("change", "revise", "green tea", "me", 0, "draft")
     before = len(told.made.events) - 1
     told.say("merge", "tea and coffee", "me", 0, 1)
-    assert told.texts("draft", before) == ["coffee", "green tea"]
-    assert (told.texts("draft"), told.texts()) == (["green tea"], ["tea and coffee"])
+    assert texts(told, "draft", before) == ["coffee", "green tea"]
+    assert (texts(told, "draft"), texts(told)) == (["green tea"], ["tea and coffee"])
     told.put("juice")
     told.say("merge", "juice, tea and coffee", "me", 2, 0)
-    assert told.texts() == ["juice, tea and coffee"]
-    assert told.texts("draft", before) == ["coffee", "green tea"]
+    assert texts(told) == ["juice, tea and coffee"]
+    assert texts(told, "draft", before) == ["coffee", "green tea"]
     assert list(differences(told.index, rebuilt(told.made.events))) == []
 
 
 def test_what_needs_approval_on_a_branch_hides_nothing_until_it_is_approved(told):
     told.put("rum", "draft", KEYED, trust="web")
     told.put("tea", number=KEYED)
-    assert told.texts("draft") == ["tea"]
+    assert texts(told, "draft") == ["tea"]
     told.say("decide", "me", 0, True)
-    assert told.texts("draft") == ["rum"]
-    assert told.texts("draft", len(told.made.events) - 2) == ["tea"]
+    assert texts(told, "draft") == ["rum"]
+    assert texts(told, "draft", len(told.made.events) - 2) == ["tea"]
 
 
 def test_what_a_path_uses_of_the_main_line_counts_there_alone_until_it_is_merged(told):
@@ -293,7 +251,7 @@ def test_closing_a_path_takes_what_happened_there_out_of_sight_and_leaves_what_i
     told.say("branch", "me", "deep", "draft")
     told.say("observe", "it rained", "me", "human", 2, "cli:local", "draft", "s1")
     told.put("tea", "draft")
-    assert told.texts("deep") == ["it rained", "tea"]
+    assert texts(told, "deep") == ["it rained", "tea"]
     told.say("compact", "me", "draft", "what it came to")
-    assert told.texts("draft") == told.texts("deep") == ["tea", "what it came to"]
-    assert told.texts("deep", len(told.made.events) - 3) == ["it rained", "tea"]
+    assert texts(told, "draft") == texts(told, "deep") == ["tea", "what it came to"]
+    assert texts(told, "deep", len(told.made.events) - 3) == ["it rained", "tea"]

@@ -5,8 +5,6 @@ import sqlite3
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.projections.database import IN_MEMORY
-from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.search import (
     MOST_WORDS,
     NOW,
@@ -19,19 +17,17 @@ from tallystick.projections.index.search import (
     words_of,
 )  # fmt: skip
 from tallystick.projections.index.segmentation import has_no_spaces, runs, spread
-from tests.projections.index.ledgers import MadeUp
+from tests.projections.index.ledgers import Told
 
 
 @pytest.fixture(scope="module")
 def index():
-    made = MadeUp()
+    told = Told()
     for text in ("green tea", "tea time", "naïve café", "x_y", "running runs", "茶", "OR", "don't"):
-        made.say(("put", 1, text, "me", "human", [], 1, "cli:local", "", ""))
-    made.say(("put", 1, "green tea of hers", "ana", "human", [], 1, "cli:local", "", ""))
-    with_all = IndexFile(IN_MEMORY)
-    with_all.catch_up(made.events)
-    yield with_all
-    with_all.close()
+        told.put(text)
+    told.put("green tea of hers", user="ana")
+    yield told.index
+    told.index.close()
 
 
 def contents(index, hits):

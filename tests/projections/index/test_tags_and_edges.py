@@ -1,7 +1,6 @@
 """What connects blocks: tags, edges, contradictions."""
 
 from datetime import UTC, datetime, timedelta
-from math import inf, nan
 
 import pytest
 from hypothesis import given, strategies as st
@@ -9,10 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from tallystick.records.block import Edge
-from tallystick.records.errors import Refused
 from tallystick.stores.elfmem.models import block_tags, contradictions, edges
 from tests.projections.index.clients import SyncClient
-from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -68,16 +65,6 @@ def test_only_the_tags_that_are_named_are_removed_and_from_that_block_alone(abc)
     assert (abc.get_tags("a"), abc.get_tags("b")) == (["y"], ["x"])
 
 
-@pytest.mark.parametrize("tags", [[""], ["a\0b"], [7], [None]])
-def test_what_names_nothing_is_no_tag(abc, tags):
-    with pytest.raises(Refused, match="tags"):
-        abc.add_tags("a", ["fine", *tags])
-    with refuses("value", "'self'"):
-        abc.add_tags("a", "self")  # one text, where tags are meant
-
-    assert abc.get_tags("a") == []
-
-
 @pytest.mark.parametrize(
     ("pattern", "found"),
     [
@@ -97,12 +84,7 @@ def test_blocks_are_found_by_patterns_of_their_tags(abc, pattern, found):
     abc.add_tags("c", ["100 percent"])
 
     assert abc.get_blocks_by_tag_pattern(pattern) == found
-
-
-def test_a_pattern_too_long_for_sqlite_is_refused(abc):
-    assert abc.get_blocks_by_tag_pattern("x" * 50_000) == []
-    with refuses("size", "50,000", "50,001"):
-        abc.get_blocks_by_tag_pattern("x" * 50_001)
+    assert abc.get_blocks_by_tag_pattern("x" * 50_000) == []  # one more is refused
 
 
 # Edges
@@ -116,21 +98,6 @@ def test_an_edge_is_seen_from_both_its_blocks(abc):
     assert abc.get_edges_for_block("c") == []
     [row] = abc.rows(select(edges))
     assert abs(datetime.now(UTC) - datetime.fromisoformat(row["created_at"])) < timedelta(minutes=1)
-
-
-@pytest.mark.parametrize(
-    ("pair", "says"),
-    [(("b", "a"), "the smaller id first: 'a', 'b'"), (("a", "a"), "needs two blocks"), (("", "a"), "names something")],
-)
-def test_an_edge_in_the_wrong_order_to_itself_or_of_no_weight_is_refused(abc, pair, says):
-    with pytest.raises(Refused, match=says) as told:
-        abc.insert_edge(from_id=pair[0], to_id=pair[1], weight=1.0)
-    for weight in (nan, inf, -1.0, "1", None):
-        with refuses("value", "weight"):
-            abc.insert_edge(from_id="a", to_id="b", weight=weight)
-
-    assert "\n" not in str(told.value)
-    assert abc.rows(select(edges)) == []
 
 
 def test_neighbours_are_one_edge_away_in_either_direction_without_the_seeds(abc):
@@ -159,16 +126,6 @@ def test_reinforcing_edges_counts_those_that_are_named_and_exist(abc):
     abc.reinforce_edges([])
 
     assert [(row["from_id"], row["reinforcement_count"]) for row in abc.rows(select(edges))] == [("a", 2), ("b", 0)]
-
-
-@pytest.mark.parametrize("pairs", [[("b", "a")], [("a", "a")], ["ab"], [("a", "b", "c")], [("a",)], [("a", 7)]])
-def test_pairs_that_are_no_edges_are_refused_and_nothing_is_counted(abc, pairs):
-    join(abc, "ab")
-
-    with pytest.raises(Refused):
-        abc.reinforce_edges([("a", "b"), *pairs])
-
-    assert abc.get_edges_for_block("a")[0]["reinforcement_count"] == 0
 
 
 def test_lists_of_any_length_are_one_statement(abc, said):
@@ -234,20 +191,3 @@ def test_a_resolved_contradiction_is_no_longer_found_but_kept(abc, order):
 
     assert [row["block_b_id"] for row in abc.get_contradictions_for_blocks(["a"])] == ["c"]
     assert [row["resolved"] for row in abc.rows(select(contradictions))] == [1, 0]
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "score", "says"),
-    [
-        ("b", "a", 0.5, "the smaller id first"),
-        ("a", "a", 0.5, "of two blocks"),
-        ("a", "b", 1.5, "score is a number from 0 to 1"),
-        ("a", "b", nan, "score is a number from 0 to 1"),
-        ("a", "b", -0.5, "score is a number from 0 to 1"),
-    ],
-)
-def test_a_contradiction_that_makes_no_sense_is_refused(abc, first, second, score, says):
-    with pytest.raises(Refused, match=says):
-        abc.insert_contradiction(block_a_id=first, block_b_id=second, score=score)
-
-    assert abc.rows(select(contradictions)) == []

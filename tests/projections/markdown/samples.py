@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from tallystick.projections.markdown import Draft
+from tallystick.projections.markdown import Draft, Entry
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 7, 20, 12, 0, 0, tzinfo=UTC)
@@ -83,6 +83,11 @@ drafts = st.builds(
     st.one_of(st.just(""), ids),
     st.booleans(),
 )
+
+
+def draft_of(entry: Entry) -> Draft:
+    """The draft that an entry on a page was written from."""
+    return Draft(entry.id, entry.at, entry.tags, entry.body, entry.supersedes, entry.superseded_by, entry.is_retracted)
 
 
 def draft(body: str = "Ana likes tea.", number: int = 1, **more: object) -> Draft:

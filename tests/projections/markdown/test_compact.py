@@ -34,39 +34,38 @@ def folded(*page: Statement) -> list[Statement]:
     return found
 
 
-def test_a_chain_becomes_what_holds_now_and_a_dated_note():
-    [only] = folded(
-        said(1, "User works at Old Corp as a principal engineer.", superseded_by=name(2)),
-        said(2, "User joined Acme Corp as a senior engineer."),
-    )
+@pytest.mark.parametrize(
+    ("page", "text", "supersedes"),
+    [
+        (
+            [said(1, "User works at Old Corp.", superseded_by=name(2)), said(2, "User joined Acme Corp.")],
+            "User joined Acme Corp. (Until 2026-05-02: User works at Old Corp.)", (1,),
+        ),
+        (  # the latest first
+            [*(said(n, f"The port is {n}.", superseded_by=name(n + 1)) for n in (1, 2, 3)), said(4, "The port is 4.")],
+            "The port is 4. (Until 2026-05-04: The port is 3.) (Until 2026-05-03: The port is 2.) "
+            "(Until 2026-05-02: The port is 1.)", (3, 2, 1),
+        ),
+        (  # what was compacted before
+            [said(2, "The port is 2. (Until 2026-05-02: The port is 1.)", supersedes=(name(1),), superseded_by=name(3)),
+             said(3, "The port is 3.")],
+            "The port is 3. (Until 2026-05-03: The port is 2.) (Until 2026-05-02: The port is 1.)", (2, 1),
+        ),
+        (  # the past of repeats
+            [said(1, "The port is 1.", superseded_by=name(2)), said(2, "The port is 3."),
+             said(3, "The port is 2.", superseded_by=name(4)), said(4, "The port is 3.")],
+            "The port is 3. (Until 2026-05-04: The port is 2.) (Until 2026-05-02: The port is 1.)", (3, 2, 1),
+        ),
+        (
+            [said(1, "Ana smiles :)) (a lot", superseded_by=name(2)), said(2, "Ana frowns (:")],
+            "Ana frowns (: (Until 2026-05-02: Ana smiles :)) (a lot)", (1,),
+        ),
+    ],
+)  # fmt: skip
+def test_a_chain_becomes_what_holds_now_and_dated_notes(page, text, supersedes):
+    [only] = folded(*page)
 
-    assert only.id == name(2)
-    assert only.supersedes == (name(1),)
-    assert only.text == (
-        "User joined Acme Corp as a senior engineer. "
-        "(Until 2026-05-02: User works at Old Corp as a principal engineer.)"
-    )
-
-
-def test_a_long_chain_tells_its_past_from_the_latest_on():
-    page = [said(day, f"The port is {day}.", superseded_by=name(day + 1)) for day in range(1, 4)]
-
-    [only] = folded(*page, said(4, "The port is 4."))
-
-    assert only.text == (
-        "The port is 4. (Until 2026-05-04: The port is 3.) (Until 2026-05-03: The port is 2.) "
-        "(Until 2026-05-02: The port is 1.)"
-    )
-    assert only.supersedes == (name(3), name(2), name(1))
-
-
-def test_what_was_folded_before_is_folded_on():
-    earlier = said(2, "The port is 2. (Until 2026-05-02: The port is 1.)", supersedes=(name(1),), superseded_by=name(3))
-
-    [only] = folded(earlier, said(3, "The port is 3."))
-
-    assert only.text == "The port is 3. (Until 2026-05-03: The port is 2.) (Until 2026-05-02: The port is 1.)"
-    assert only.supersedes == (name(2), name(1))
+    assert (only.id, only.text, only.supersedes) == (page[-1].id, text, tuple(map(name, supersedes)))
 
 
 def test_repeats_become_the_last_of_them():
@@ -75,17 +74,6 @@ def test_repeats_become_the_last_of_them():
     assert folded(tea, coffee, said(3, "Ana  likes the tea")) == [
         coffee, said(3, "Ana  likes the tea", supersedes=(name(1),)),
     ]  # fmt: skip
-
-
-def test_the_past_of_repeats_is_told_together():
-    [only] = folded(
-        said(1, "The port is 1.", superseded_by=name(2)),
-        said(2, "The port is 3."),
-        said(3, "The port is 2.", superseded_by=name(4)),
-        said(4, "The port is 3."),
-    )
-
-    assert only.text == "The port is 3. (Until 2026-05-04: The port is 2.) (Until 2026-05-02: The port is 1.)"
 
 
 @pytest.mark.parametrize(
@@ -170,12 +158,6 @@ def test_a_page_of_which_the_check_refuses_every_fold_stands_as_it_stood(monkeyp
     monkeypatch.setattr(folding, "preserved", lambda before, after: [Loss("floor", "", "tea", "gone")])
 
     assert fold(page, today=TODAY) == page
-
-
-def test_a_text_with_brackets_is_told_whole_in_its_note():
-    [only] = folded(said(1, "Ana smiles :)) (a lot", superseded_by=name(2)), said(2, "Ana frowns (:"))
-
-    assert only.text == "Ana frowns (: (Until 2026-05-02: Ana smiles :)) (a lot)"
 
 
 _SAID = [

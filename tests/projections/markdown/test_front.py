@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 from ruamel.yaml import YAML
 
-from tallystick.projections.markdown import Draft, Edit, front as reading, new_page, parse
+from tallystick.projections.markdown import Edit, front as reading, new_page, parse
 from tallystick.projections.markdown.front import NotRead
 from tallystick.records.errors import Refused
-from tests.projections.markdown.samples import BERLIN, FRONT_PIECES, NOON, SAMPLE, bodies, draft, fronts
+from tests.projections.markdown.samples import BERLIN, FRONT_PIECES, NOON, SAMPLE, bodies, draft, draft_of, fronts
 from tests.refusals import refuses
 
 AHEAD = timezone(timedelta(hours=8))
@@ -215,7 +215,7 @@ def test_a_front_matter_that_cannot_be_read_is_not_written_into():
     written = Edit(parse(text, BERLIN)).append(draft()).stamp(NOON).text
 
     assert written.startswith(text)
-    assert Draft.of(parse(written).entries[0]) == draft()  # whatever zone the reader is in
+    assert draft_of(parse(written).entries[0]) == draft()  # whatever zone the reader is in
 
 
 @given(bodies, st.lists(st.sampled_from(["yes", "12", "a b", "é", "-x-"]), max_size=3), bodies)

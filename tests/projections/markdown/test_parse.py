@@ -7,7 +7,6 @@ from hypothesis import example, given, strategies as st
 
 from tallystick.projections.markdown import new_page, parse
 from tallystick.projections.markdown.front import LARGEST
-from tallystick.records.errors import NotFound
 from tests.growth import assert_text_linear
 from tests.projections.markdown.samples import BERLIN, HEADING, NOON, SAMPLE, any_texts, draft
 from tests.refusals import refuses
@@ -30,7 +29,7 @@ def test_the_documented_page_is_read_as_it_is_documented():
     assert name.is_current
     assert old.body == "User works at Old Corp as a principal engineer."
     assert (old.superseded_by, old.is_struck, old.is_current) == (new.id, True, False)
-    assert (new.tags, new.supersedes, new.superseded_by) == (("work", "employer"), (), "")
+    assert (new.tags, new.supersedes, new.superseded_by, new.line) == (("work", "employer"), (), "", 19)
 
 
 def entry_of(text):
@@ -43,7 +42,7 @@ OLD, NEW = "20260420-1630-3f0e99", "20260421-0915-c4f1a5"
 
 @pytest.mark.parametrize(
     "text",
-    [
+    [  # a mark in the heading or at the end names what replaced it, a comment what it replaces
         f"{HEADING} #superseded-by:{NEW}\n~~Said.~~\n",
         f"{HEADING}\n~~Said.~~ #superseded-by:{NEW}",
         f"{HEADING}\n~~Said.~~#superseded-by:{NEW}",
@@ -51,17 +50,6 @@ OLD, NEW = "20260420-1630-3f0e99", "20260421-0915-c4f1a5"
         f"{HEADING}\nSaid. #superseded-by:{NEW}",
         f"{HEADING} #SUPERSEDED-BY:{NEW}\nSaid.",
         f"{HEADING}\r\n~~Said.~~ #superseded-by:{NEW}\r\n",
-    ],
-)
-def test_what_replaced_an_entry_is_named_in_its_heading_or_at_its_end(text):
-    entry = entry_of(text)
-
-    assert (entry.superseded_by, entry.body, entry.tags) == (NEW, "Said.", ("work",))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         f"{HEADING}\nSaid.\n<!-- supersedes: {OLD} -->",
         f"{HEADING}\nSaid. <!-- supersedes {OLD}: a better word -->",
         f"{HEADING}\n<!-- Supersedes: {OLD} -->\n\nSaid.\n",
@@ -69,16 +57,10 @@ def test_what_replaced_an_entry_is_named_in_its_heading_or_at_its_end(text):
         f"{HEADING}\nSaid.\n<!-- supersedes: {OLD} -->\n<!-- supersedes: {OLD} -->\n",
     ],
 )
-def test_what_an_entry_replaces_is_named_in_a_comment(text):
-    entry = entry_of(text)
+def test_an_entry_names_what_replaced_it_and_what_it_replaces(text):
+    entry, marks = entry_of(text), ("", (OLD,)) if "<!--" in text else (NEW, ())
 
-    assert (entry.supersedes, entry.body) == ((OLD,), "Said.")
-
-
-def test_other_comments_are_part_of_what_was_said():
-    body = "<!-- a note -->\nSaid. <!-- supersedes: nothing -->"
-
-    assert entry_of(f"{HEADING}\n{body}\n").body == body
+    assert (entry.superseded_by, entry.supersedes, entry.body, entry.tags) == (*marks, "Said.", ("work",))
 
 
 def test_what_was_taken_back_is_struck_and_tagged():
@@ -132,10 +114,12 @@ def test_the_headings_of_a_person_are_text():
     assert page.problems == ()
 
 
-def test_what_a_person_types_is_read_as_it_was_typed():
-    body = "C:\\Users\\ana \\o/ \\d+ a_b *c* ~~gone~~ here\n\n  - x  \n\\- y\t&amp; &#39;"
-
-    assert entry_of(f"{HEADING}\n\n{body}\n\n\n").body == body
+def test_what_a_person_types_is_read_as_it_was_typed_with_comments_that_are_none_of_ours():
+    for body in (
+        "C:\\Users\\ana \\o/ \\d+ a_b *c* ~~gone~~ here\n\n  - x  \n\\- y\t&amp; &#39;",
+        "<!-- a note -->\nSaid. <!-- supersedes: nothing -->",
+    ):
+        assert entry_of(f"{HEADING}\n\n{body}\n\n\n").body == body
 
 
 @pytest.mark.parametrize(("fences", "count"), [("```x ```", 1), ("~~~ ~~~~", 1), ("``` ~~~", 2), ("``` ``", 2)])
@@ -199,12 +183,6 @@ def test_bytes_that_are_not_utf8_are_given_back():
     assert parse(data).data == data
     with refuses("text", "character 0"):
         _ = parse("\ud800").data
-
-
-def test_an_entry_is_found_by_its_id():
-    assert parse(SAMPLE).entry("20260421-0915-c4f1a5").line == 19
-    with pytest.raises(NotFound, match="'nope'"):
-        parse(SAMPLE).entry("nope")
 
 
 @given(any_texts)

@@ -28,15 +28,8 @@ def row(n: int, text: str, *, tags=("x",), by: str = "", retracted: int = 0, **m
 
 
 def page_of(**more) -> File:
-    said = {
-        "path": "person-ana.md",
-        "user": "me",
-        "about": "person-ana",
-        "title": "Ana",
-        "description": "",
-        "tags": "[]",
-    }
-    return File(**{**said, "status": "active", "created": AT, "updated": AT, **more})
+    said = {"path": "person-ana.md", "user": "me", "about": "person-ana", "title": "Ana", "description": ""}
+    return File(**{**said, "tags": "[]", "status": "active", "created": AT, "updated": AT, **more})
 
 
 rows = st.lists(st.tuples(strategies.texts.filter(str.strip), st.sampled_from(["", "struck", "retracted"])), max_size=5)

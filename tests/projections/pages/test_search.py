@@ -290,8 +290,7 @@ def test_all_at_once_gives_the_same_as_one_by_one(notes):
     other.close()
 
 
-def test_only_what_is_shown_is_looked_up_in_the_order_of_full_text():
-    notes = Notes()
+def test_only_what_is_shown_is_looked_up_in_the_order_of_full_text(notes):
     plan = []
     notes.db.set_trace_callback(plan.append)
     notes.search("tea", paths=["topic-notes"])
@@ -300,13 +299,10 @@ def test_only_what_is_shown_is_looked_up_in_the_order_of_full_text():
     steps = [row[3] for row in notes.db.execute(f"EXPLAIN QUERY PLAN {asked}")]
     assert steps[0].startswith("SCAN f VIRTUAL TABLE")
     assert not any("TEMP B-TREE" in step or "SCAN e" in step for step in steps)
-    notes.close()
 
 
-def test_a_search_leaves_no_lock_behind():
-    made = Notes()
+def test_a_search_leaves_no_lock_behind(notes):
     for number in range(500):
-        made.add(f"tea {number}")
-    made.search("tea", top_k=1, tags=["note"])
-    made.db.execute("DROP TABLE entries_fts")  # refused while a statement is still reading
-    made.close()
+        notes.add(f"tea {number}")
+    notes.search("tea", top_k=1, tags=["note"])
+    notes.db.execute("DROP TABLE entries_fts")  # refused while a statement is still reading

@@ -50,15 +50,8 @@ def test_what_an_entry_says_finds_it_as_a_whole_and_word_by_word(said):
 @given(entries, typed, st.booleans())
 def test_no_question_raises_crosses_to_another_user_or_brings_back_what_no_longer_holds(said, question, with_old):
     notes, names = written(said)
-    asked = [
-        question,
-        "2026-04-21",
-        "#work",
-        "東京",
-        *names,
-        *(name[-6:] for name in names),
-        *(each[0] for each in said),
-    ]
+    ends, texts = [name[-6:] for name in names], [each[0] for each in said]
+    asked = [question, "2026-04-21", "#work", "東京", *names, *ends, *texts]
     for user in ("me", "ana", "bob"):
         for words in asked:
             for match in notes.search(words, user, include_superseded=with_old, top_k=100):

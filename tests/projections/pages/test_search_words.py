@@ -213,17 +213,12 @@ def test_a_long_question_is_cut_between_words_and_has_so_many_of_them():
     assert len(parse(" ".join(map(str, range(1000)))).terms) == MOST_TERMS
 
 
-def test_a_whole_word_that_is_found_is_not_the_beginning_of_others():
+def test_a_whole_word_that_is_found_is_not_the_beginning_of_others_and_a_tag_is_also_a_word():
     notes = Notes()
     notes.add("teapot")
     assert notes.found("tea") == ["teapot"]
     notes.add("tea")
     assert notes.found("tea") == ["tea"]
-    notes.close()
-
-
-def test_a_tag_is_also_a_word():
-    notes = Notes()
     notes.add("here", tags=("Tiếng-Việt", "東京"))
     for typed in ("tieng", "viet", "東京", "#東京", "TIẾNG-VIỆT"):
         assert _has_all(notes, typed) == ["here"]

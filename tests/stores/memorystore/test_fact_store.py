@@ -94,13 +94,6 @@ async def test_an_update_names_an_episode_or_a_fact(store):
     assert [each["kind"] for each in oslo.lineage] == ["add", "update", "update"]
 
 
-async def test_an_old_episode_means_the_fact_that_came_of_it_in_the_end(store):
-    await apply(store, add("e1", "Rome"), update("e2", "Bonn", "e1"), update("e3", "Oslo", "e1"))
-    assert await homes(store) == ["Oslo"]
-    await apply(store, delete("e4", "e1"))
-    assert await homes(store) == []
-
-
 async def test_one_fact_may_take_the_place_of_several(store):
     await apply(store, add("e1", "Rome"), add("e2", "Bonn"), update("e3", "Oslo", "e1", "e2"))
     [oslo] = await store.query(FactPattern(user="ana"))

@@ -1,5 +1,6 @@
 """A graph in files: the same bytes whatever the order, whole files whatever fails, safe between processes."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,7 +10,6 @@ import orjson
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.ledger.disk import Disk
 from tallystick.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import CUSTOM, MemoryEvent
@@ -19,8 +19,10 @@ from tallystick.stores.phase import FileBackedMemoryGraphStore
 from tallystick.stores.phase.event_log.protocol import DUPLICATE, MALFORMED, UNKNOWN_SCHEMA
 from tallystick.stores.phase.findings import CODES, diagnose
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
+from tests.crash.disks import FailingDisk
 from tests.refusals import refuses
+from tests.stores.phase.workspaces import content
 
 OF_A_LOG_ALONE = (MALFORMED, UNKNOWN_SCHEMA, DUPLICATE)
 NOON = "2026-05-03T12:00:00.000000Z"
@@ -45,12 +47,6 @@ def opened(root, **options):
     return FileBackedMemoryGraphStore(root, **options)
 
 
-def files(root):
-    """Every file of the content, with its bytes."""
-    paths = [path for path in root.rglob("*") if path.is_file() and path.name not in ("lock", "events.jsonl.lock")]
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
-
-
 def names(store):
     return [each.id for each in store.list_nodes()]
 
@@ -66,14 +62,14 @@ def test_the_layout_is_the_one_that_is_documented(root):
     store.save_activation_plan({"id": "p1", "why": "tea"})
     store.import_envelope(GraphEnvelope(metadata={"made": "here"}, events=[MemoryEvent(id="e", kind=CUSTOM, at=NOON)]))
 
-    assert sorted(files(root)) == [
+    assert sorted(content(root)) == [
         "activation_plans/all.jsonl", "events.jsonl", "nodes/all.jsonl", "paths/all.jsonl", "profiles/all.jsonl",
         "workspace.json",
     ]  # fmt: skip
-    header, *lines = files(root)["nodes/all.jsonl"].split(b"\n")
+    header, *lines = content(root)["nodes/all.jsonl"].split(b"\n")
     assert lines == [b'{"id":"ana","kind":"person","label":"Ana"}', b'{"id":"bob","kind":"person"}', b""]
     assert orjson.loads(header)["schema_version"] == 1
-    assert orjson.loads(files(root)["workspace.json"]) == {
+    assert orjson.loads(content(root)["workspace.json"]) == {
         "format": "tallystick-graph", "metadata": {"made": "here"}, "schema_version": 1,
     }  # fmt: skip
     assert opened(root).list_activation_plans() == [{"id": "p1", "why": "tea"}]
@@ -92,8 +88,8 @@ def test_the_same_content_is_the_same_bytes_whatever_the_order_of_saving(tmp_pat
     finally:
         layout.MOST = before
 
-    assert files(one) == files(other)
-    assert len(files(one)) > 3
+    assert content(one) == content(other)
+    assert len(content(one)) > 3
 
 
 def test_a_part_that_grows_is_split_and_nothing_is_lost_or_left_over(root, few):
@@ -101,7 +97,7 @@ def test_a_part_that_grows_is_split_and_nothing_is_lost_or_left_over(root, few):
     for number in range(80):
         store.save_node(node(f"n{number:02}"))
 
-    assert {len(Path(name).stem) for name in files(root) if name.startswith("nodes/")} == {2}
+    assert {len(Path(name).stem) for name in content(root) if name.startswith("nodes/")} == {2}
     assert names(store) == names(opened(root)) == [f"n{number:02}" for number in range(80)]
     assert diagnose(opened(root)) == []
 
@@ -110,14 +106,14 @@ def test_saving_one_thing_touches_one_file_and_saving_it_again_none(root, few):
     store = opened(root)
     store.save_nodes(node(f"n{number}") for number in range(40))
     store.save_edge(MemoryEdge.between("n1", "knows", "n2"))
-    before = {path: os.stat(root / path).st_ino for path in files(root)}
+    before = {path: os.stat(root / path).st_ino for path in content(root)}
     store.save_node(node("n7", label="new"))
-    touched = [path for path in files(root) if before.get(path) != os.stat(root / path).st_ino]
+    touched = [path for path in content(root) if before.get(path) != os.stat(root / path).st_ino]
     assert touched == [f"nodes/{layout.file_of('n7', 1)}"]
-    before = {path: os.stat(root / path).st_ino for path in files(root)}
+    before = {path: os.stat(root / path).st_ino for path in content(root)}
     store.save_node(node("n7", label="new"))
 
-    assert before == {path: os.stat(root / path).st_ino for path in files(root)}
+    assert before == {path: os.stat(root / path).st_ino for path in content(root)}
 
 
 def test_names_that_differ_in_case_or_lead_elsewhere_never_become_files(root, few):
@@ -136,9 +132,9 @@ def test_reading_makes_nothing(root):
     assert not root.exists()
     store.create()
     assert sorted(os.listdir(root)) == sorted([*PARTS, "lock", "workspace.json"])
-    before = files(root)
+    before = content(root)
     store.create()
-    assert files(root) == before
+    assert content(root) == before
 
 
 # -- several at one folder -------------------------------------------------------------------------------------------
@@ -203,37 +199,7 @@ def test_who_waits_too_long_is_told_that_it_is_busy(root):
 # -- whatever fails --------------------------------------------------------------------------------------------------
 
 
-class Failing(Disk):
-    """A disk of which the `at`-th change fails, and all after it: as if the power had gone."""
-
-    def __init__(self, at):
-        self.left, self.gone = at, False
-
-    def _step(self):
-        self.left -= 1
-        if self.left < 0:
-            raise OSError(28, "No space left on device")
-
-    def write(self, fd, data):
-        self._step()
-        return super().write(fd, data)
-
-    def sync(self, fd):
-        self._step()
-        super().sync(fd)
-
-    def sync_folder(self, path):
-        self._step()
-        super().sync_folder(path)
-
-    def rename(self, old, new):
-        self._step()
-        super().rename(old, new)
-
-    def remove(self, path):
-        if os.path.lexists(path):
-            self._step()
-        super().remove(path)
+CHANGES = ("write", "sync", "sync_folder", "rename", "remove")
 
 
 @pytest.mark.parametrize("count", [4, 9], ids=["in-place", "split"])
@@ -243,12 +209,12 @@ def test_an_import_that_fails_anywhere_leaves_whole_records_and_the_same_again_c
     whole = GraphEnvelope(nodes=after, edges=[MemoryEdge.between("n1", "knows", "n2")], metadata={"m": 1})
     opened(tmp_path / "now").save_nodes(before)
     opened(tmp_path / "now").import_envelope(whole)
-    now, seen, at = files(tmp_path / "now"), set(), 0
+    now, seen, at = content(tmp_path / "now"), set(), 1
     while True:
         root = tmp_path / str(at)
         opened(root).save_nodes(before)
         try:
-            opened(root, disk=Failing(at)).import_envelope(whole)
+            opened(root, disk=FailingDisk(CHANGES, at, errno.ENOSPC)).import_envelope(whole)
             break
         except NotWritten:
             store = opened(root)
@@ -258,12 +224,12 @@ def test_an_import_that_fails_anywhere_leaves_whole_records_and_the_same_again_c
             assert [each for each in found if each not in before and each not in after] == []
             seen.add(found == before)
             store.import_envelope(whole)
-            assert files(root) == now
+            assert content(root) == now
         at += 1
 
     assert seen == {True, False}
     assert at > 10
-    assert files(root) == now
+    assert content(root) == now
 
 
 def test_a_part_that_was_being_divided_counts_once_and_another_version_beside_it_is_named(root, few):
@@ -285,13 +251,13 @@ def test_a_part_that_was_being_divided_counts_once_and_another_version_beside_it
 
 def test_a_single_save_that_the_disk_refuses_leaves_what_was(root):
     opened(root).save_node(node("ana"))
-    before = files(root)
-    store = opened(root, disk=Failing(0))
+    before = content(root)
+    store = opened(root, disk=FailingDisk(CHANGES, 1, errno.ENOSPC))
 
     with pytest.raises(NotWritten):
         store.save_node(node("ana", label="new"))
 
-    assert {path: data for path, data in files(root).items() if not path.endswith(".new")} == before
+    assert {path: data for path, data in content(root).items() if not path.endswith(".new")} == before
     assert store.load_node("ana").label == ""
 
 
@@ -313,7 +279,7 @@ def test_a_file_edited_by_hand_is_read_as_it_says_and_put_in_order_by_the_next_s
     store.save_node(node("eva"))  # it had not seen the edit, and does not undo it
     assert names(store) == ["aaa", "ana", "bob", "eva"]
     opened(root.with_name("fresh")).save_nodes([node("eva"), node("bob"), node("ana"), node("aaa")])
-    assert files(root) == files(root.with_name("fresh"))
+    assert content(root) == content(root.with_name("fresh"))
 
 
 def test_a_file_that_was_removed_by_hand_is_gone_after_a_refresh(root):
@@ -333,14 +299,14 @@ def test_a_file_that_was_renamed_is_read_and_arranged(root, few):
     store.save_nodes(node(f"n{number}") for number in range(9))
     [first, *_] = sorted(os.listdir(root / "nodes"))
     free = next(f"{digit:x}.jsonl" for digit in range(16) if not (root / f"nodes/{digit:x}.jsonl").exists())
-    before = files(root)
+    before = content(root)
     os.rename(root / "nodes" / first, root / "nodes" / free)
     other = opened(root)
     assert len(names(other)) == 9
     other.save_node(node("n1", label="new"))
     other.save_node(node("n1"))
 
-    assert files(root) == before
+    assert content(root) == before
     assert not (root / "nodes" / free).exists()
 
 
@@ -365,10 +331,10 @@ def test_a_bad_line_is_named_by_file_line_and_byte_read_past_and_not_written_ove
     [found] = diagnose(other)
     assert (found.severity, found.place) == ("error", f"nodes/all.jsonl, line 4, byte {at}")
     assert says in found.reason
-    before = files(root)
+    before = content(root)
     with pytest.raises(Damaged, match=r"nodes/all\.jsonl"):
         other.save_node(node("new"))
-    assert files(root) == before
+    assert content(root) == before
     other.save_edge(MemoryEdge.between("ana", "knows", "zoe"))  # another file is another matter
 
 
@@ -428,7 +394,7 @@ def test_nothing_is_read_or_written_through_a_link(root, tmp_path):
     os.rmdir(root / "edges")
     os.symlink(outside, root / "edges")
     os.symlink(outside / "all.jsonl", root / "paths/all.jsonl")
-    before = files(outside)
+    before = content(outside)
     store = opened(root)
 
     assert store.list_edges() == store.list_paths() == []
@@ -440,7 +406,7 @@ def test_nothing_is_read_or_written_through_a_link(root, tmp_path):
     os.remove(root / "edges")
     with pytest.raises(Damaged, match=r"paths/all\.jsonl"):
         store.save_path(MemoryPath(path_id="main", created_at=NOON))
-    assert files(outside) == before
+    assert content(outside) == before
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path):

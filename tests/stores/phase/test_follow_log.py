@@ -3,7 +3,7 @@
 import errno
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -15,45 +15,21 @@ from tallystick.records.graph.events import APPLIED, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, JsonlMemoryEventLog
-from tallystick.stores.phase.audit import JsonlAuditSink
+from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
 from tests.conftest import at_most
 from tests.crash.disks import DIED, DyingDisk, FailingDisk, at_once, in_a_child
 from tests.crash.folder import SOAK
 from tests.refusals import needs_approval
 from tests.stores.phase.test_workspace import Workspace, one_step, steps
+from tests.stores.phase.workspaces import NINE, branch, put, runtime_on, said
 
 STEP = 1 if SOAK else 5  # every day, every fifth place at which one can die
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
-
-
-def runtime_on(root, disk=None):
-    """A runtime of which every file is on that disk."""
-    runtime = PhaseMemoryRuntime(
-        FileBackedMemoryGraphStore(root, disk=disk), JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
-        JsonlAuditSink(root / "audit.jsonl", disk=disk), clock=lambda: NINE,
-    )  # fmt: skip
-    runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
-    return runtime
 
 
 @pytest.fixture
 def runtime(tmp_path):
     return runtime_on(tmp_path / "w")
-
-
-def said(kind, number, **fields):
-    return MemoryEvent(id=f"e{number}", kind=kind, at=NINE + timedelta(minutes=number), **fields)
-
-
-def put(number, record, path=""):
-    what = type(record).__name__.removeprefix("Memory").lower()
-    return said(f"{what}.put", number, path_id=path, subject_ids=[record.id], payload={what: record.to_dict()})
-
-
-def branch(number, name, parent=""):
-    return said("path.branch", number, path_id=name, payload={"parent_id": parent})
 
 
 TALK = [

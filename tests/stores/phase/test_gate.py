@@ -3,7 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from click.testing import CliRunner
@@ -15,24 +15,16 @@ from tallystick.records.graph.events import APPLIED, MemoryEvent
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 from tallystick.records.path import MemoryPath
-from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryEventLog, InMemoryMemoryGraphStore
+from tallystick.stores.phase import InMemoryMemoryEventLog, InMemoryMemoryGraphStore
 from tallystick.stores.phase.audit import AuditRecord
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.surfaces.cli.root import tallystick as program
 from tests.conftest import at_most
 from tests.refusals import needs_approval
+from tests.stores.phase.workspaces import NINE, put, runtime_on
 
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 TEA = MemoryNode(id="a", kind="fact", label="tea")
 RETRACTED = replace(TEA, properties={"status": "retracted"})
-
-
-def put(number, record):
-    what = type(record).__name__.removeprefix("Memory").lower()
-    return MemoryEvent(
-        id=f"e{number}", kind=f"{what}.put", at=NINE + timedelta(minutes=number), subject_ids=[record.id],
-        payload={what: record.to_dict()},
-    )  # fmt: skip
 
 
 def in_memory(events=(), **rest):
@@ -41,7 +33,7 @@ def in_memory(events=(), **rest):
 
 @pytest.fixture
 def runtime(tmp_path):
-    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "w"), clock=lambda: NINE)
+    runtime = runtime_on(tmp_path / "w")
     runtime.record([put(1, TEA), put(2, MemoryNode(id="b", kind="fact"))])
     return runtime
 

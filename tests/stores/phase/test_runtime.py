@@ -217,21 +217,6 @@ def test_an_action_that_was_changed_after_the_yes_is_another_action(runtime):
         runtime.apply(action, yes)
 
 
-def test_a_yes_is_used_once_also_by_another_runtime_on_the_same_folder(tmp_path, clock):
-    store = filled(FileBackedMemoryGraphStore(tmp_path / "w"))
-    one, other = (PhaseMemoryRuntime(FileBackedMemoryGraphStore(store.root), clock=clock) for _ in range(2))
-    action = LifecycleAction(kind="promote", subject_ids=("n",), by="bot", changes={"phase": "stable"})
-    yes = one.approve(action, by="ana")
-    one.apply(action, yes)
-    node = store.load_node("n")
-    store.save_node(replace(node, properties={}))
-
-    with needs_approval("used", "promote"):
-        other.apply(action, LifecycleApproval.from_dict(yes.to_dict()))
-
-    assert store.load_node("n").properties == {}
-
-
 def test_what_merely_looks_like_an_action_or_a_yes_is_refused(runtime):
     class Sly(LifecycleApproval):
         def covers(self, action):
@@ -429,17 +414,6 @@ def test_what_is_on_record_and_was_not_carried_out_is_told_and_finished(tmp_path
     assert runtime.store.load_node("n").properties["status"] == "archived"
     assert runtime.diagnostics() == []
     assert runtime.finish() is None
-
-
-def test_a_crash_before_the_record_means_that_nothing_happened(tmp_path, clock):
-    runtime = on_disks(tmp_path, clock)
-    (tmp_path / "w" / "runtime.json").write_text('{"applying":"applied-never","schema_version":1}\n')
-    before = state(runtime)
-
-    assert runtime.finish() is None
-
-    assert state(runtime) == before
-    assert runtime.apply(asked(runtime, "activate"))
 
 
 def test_what_is_wrong_with_the_graph_and_its_log_is_told_with_the_way_out(runtime):

@@ -1,44 +1,28 @@
-"""A workspace in a folder, as a whole: one protocol for memory and files, the same bytes on any machine and any day, no
-change without its yes, and paths that are events.
+"""Actions on a workspace that dies, is shared or lives any story: undone or done, once, and as its log says."""
 
-As a program, `python -m tests.stores.phase.test_workspace FOLDER`, this makes the workspace of these tests.
-"""
-
-import os
 import shutil
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from hashlib import sha256
-from pathlib import Path
+from datetime import timedelta
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from tallystick.records.errors import Moved, Refused
-from tallystick.records.graph.envelope import GraphEnvelope
-from tallystick.records.graph.events import APPLIED, CUSTOM, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent
+from tallystick.records.graph.events import APPLIED, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent
 from tallystick.records.graph.lifecycle import KINDS, LifecycleAction
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.stores.phase import (
     FileBackedMemoryGraphStore,
     InMemoryMemoryGraphStore,
-    JsonlMemoryEventLog,
     paths as phase_paths,
 )
-from tallystick.stores.phase.audit import InMemoryAuditSink, JsonlAuditSink
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime, Turn
-from tests.conftest import ROOT
+from tallystick.stores.phase.audit import JsonlAuditSink
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 from tests.refusals import needs_approval
-
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
-
-NOT_CONTENT = (".lock", ".turn", "lock")
+from tests.stores.phase.workspaces import NINE, runtime_on
 
 
 class Workspace:
@@ -71,119 +55,11 @@ class Workspace:
         return self.runtime.apply(action, self.runtime.approve(action, by="ana"))
 
 
-def told(space):
-    """The story that these tests are about."""
-    space.put(MemoryProfile(id="ana", label="Ana's memory"))
-    space.path(phase_paths.branch, "main")
-    space.put(MemoryNode(id="person-ana", kind="person", label="Ana"), "main")
-    space.put(MemoryNode(id="likes-tea", kind="fact", label="Ana likes tea"), "main")
-    space.put(MemoryEdge.between("likes-tea", "about", "person-ana"), "main")
-    for name, text in (("try-coffee", "Ana likes coffee"), ("try-milk", "Ana likes milk")):
-        space.path(phase_paths.branch, name, "main")
-        space.put(MemoryNode(id=f"note-{name}", kind="fact", label=text), name)
-        space.put(MemoryEdge.between(f"note-{name}", "about", "person-ana"), name)
-    space.path(phase_paths.merge, "try-coffee", "main")
-    space.path(phase_paths.abandon, "try-milk", "she never said so")
-    space.do("reinforce", ["likes-tea"], "main")
-    space.do("supersede", ["likes-tea"], **{"with": "note-try-coffee"})
-    space.do("promote", ["note-try-coffee"], phase="stable")
-    with needs_approval("none", "retract person-ana"):
-        space.runtime.apply(LifecycleAction(kind="retract", subject_ids=("person-ana",), by="bot"))
-    space.log.append(MemoryEvent.new(CUSTOM, space.now, subject_ids=["person-ana"], payload={"seen": True}))
-    space.runtime.plan_activation("what does Ana like?")
-    space.do("compact", ["main"], summary_ids=["note-try-coffee"])
-    return space
-
-
 def in_files(root):
     return Workspace(FileBackedMemoryGraphStore(root))
 
 
-def content(root):
-    """Every byte that counts, by name."""
-    files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.endswith(NOT_CONTENT))
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
-
-
-@pytest.fixture
-def space(tmp_path):
-    return told(in_files(tmp_path / "w"))
-
-
-# -- one story, two workspaces ----------------------------------------------------------------------------------------
-
-
-def test_the_same_story_gives_the_same_graph_in_memory_and_in_files(space):
-    other = told(Workspace(InMemoryMemoryGraphStore()))
-
-    assert other.runtime.export().to_bytes() == space.runtime.export().to_bytes()
-    assert other.log.list() == space.log.list()
-    assert other.runtime.audit.read() == space.runtime.audit.read()
-    assert isinstance(other.runtime.audit, InMemoryAuditSink)
-    assert isinstance(space.runtime.audit, JsonlAuditSink)
-
-
-# -- created, inspected, exported, replayed: always the same -----------------------------------------------------------
-
-
-def test_the_same_workspace_made_elsewhere_is_the_same_bytes(space, tmp_path):
-    odd = {**os.environ, "PYTHONHASHSEED": "1", "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
-    order = [sys.executable, "-m", "tests.stores.phase.test_workspace", str(tmp_path / "other")]
-    subprocess.run(order, cwd=ROOT, env=odd, check=True)
-    assert content(tmp_path / "other") == content(space.store.root)
-
-
-def test_the_event_log_and_the_audit_of_this_story_are_these_bytes_on_any_day(space):
-    found = content(space.store.root)
-
-    assert {name: sha256(found[name]).hexdigest()[:16] for name in ("events.jsonl", "audit.jsonl")} == {
-        "events.jsonl": "191599eda389ebfb", "audit.jsonl": "033e3ece871daadd",
-    }  # fmt: skip
-    assert found["runtime.json"] == b'{"applying":"","schema_version":1}\n'
-
-
-def test_the_replayed_log_is_the_graph_that_was_saved(space):
-    is_as_replayed(space)
-    assert JsonlMemoryEventLog(space.log.path).replay() == space.log.replay()
-
-
-def test_an_export_read_into_an_empty_folder_is_the_same_workspace(space, tmp_path):
-    sent = space.runtime.export().to_bytes()
-    other = in_files(tmp_path / "other")
-
-    other.store.import_envelope(GraphEnvelope.from_bytes(sent))
-
-    assert other.runtime.export().to_bytes() == sent
-    assert other.log.list() == space.log.list()
-    assert other.log.replay() == space.log.replay()
-
-
-def test_looking_at_a_workspace_changes_no_byte_of_it(space):
-    before = content(space.store.root)
-    again = in_files(space.store.root)
-
-    assert again.runtime.diagnostics() == []
-    again.runtime.export()
-    again.log.replay("main")
-    again.log.diagnostics()
-    again.runtime.audit.read()
-    assert again.runtime.finish() is None
-
-    assert content(space.store.root) == before
-
-
 # -- no yes, no change -------------------------------------------------------------------------------------------------
-
-
-def attempt(root, disk, use):
-    space = in_files(root)
-    space.store = FileBackedMemoryGraphStore(root, disk=disk)
-    space.runtime = PhaseMemoryRuntime(
-        space.store, JsonlMemoryEventLog(root / "events.jsonl", disk=disk),
-        JsonlAuditSink(root / "audit.jsonl", disk=disk), clock=lambda: NINE,
-    )  # fmt: skip
-    space.runtime._turn = Turn(root / "events.jsonl.turn", root / "runtime.json", disk)
-    return space.runtime.apply(*use)
 
 
 def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_audited(tmp_path):
@@ -197,7 +73,8 @@ def test_a_process_that_dies_anywhere_in_an_action_leaves_it_undone_or_done_and_
         at += 1
         root = shutil.copytree(tmp_path / "before", tmp_path / f"{at}")
 
-        ended = in_a_child(lambda root=root, at=at, use=(action, yes): attempt(root, DyingDisk(at, halfway=True), use))
+        runtime = runtime_on(root, DyingDisk(at, halfway=True))
+        ended = in_a_child(lambda runtime=runtime, use=(action, yes): runtime.apply(*use))
 
         after = in_files(root)
         after.runtime.finish()
@@ -318,10 +195,11 @@ def test_whatever_happened_the_replayed_log_is_the_graph_that_was_saved(story):
 
 @settings(max_examples=5)
 @given(st.lists(steps, min_size=5, max_size=12))
-def test_so_it_is_in_files(tmp_path_factory, story):
-    space = after(story, FileBackedMemoryGraphStore(tmp_path_factory.mktemp("w")))
-    is_as_replayed(in_files(space.store.root))
-
-
-if __name__ == "__main__":
-    told(in_files(Path(sys.argv[1])))
+def test_so_it_is_in_files_with_the_same_bytes(tmp_path_factory, story):
+    one, other = (after(story, store) for store in (
+        InMemoryMemoryGraphStore(), FileBackedMemoryGraphStore(tmp_path_factory.mktemp("w")),
+    ))  # fmt: skip
+    is_as_replayed(in_files(other.store.root))
+    assert one.runtime.export().to_bytes() == other.runtime.export().to_bytes()
+    assert one.log.list() == other.log.list()
+    assert one.runtime.audit.read() == JsonlAuditSink(other.store.root / "audit.jsonl").read()

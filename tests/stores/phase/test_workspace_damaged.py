@@ -2,49 +2,35 @@
 
 import json
 import shutil
-from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner
 
 from tallystick import (
     FileBackedMemoryGraphStore,
-    JsonlMemoryEventLog,
     MemoryEdge,
     MemoryEvent,
     MemoryNode,
     MemoryProfile,
-    PhaseMemoryRuntime,
 )
 from tallystick.records.errors import Damaged, NotWritable
 from tallystick.records.graph.events import APPLIED
 from tallystick.records.graph.lifecycle import LifecycleAction
 from tallystick.surfaces.cli.root import tallystick as program
 from tests.refusals import refuses
+from tests.stores.phase.workspaces import NINE, content, put, runtime_on
 
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 TEA = MemoryNode(id="tea", kind="fact", label="Ana likes tea")
 PARTS = ("profiles", "nodes", "edges", "paths")
-
-
-def put(name, record, path=""):
-    what = type(record).__name__.removeprefix("Memory").lower()
-    return MemoryEvent(
-        id=name, kind=f"{what}.put", at=NINE, path_id=path, subject_ids=[record.id], payload={what: record.to_dict()}
-    )
-
-
-def opened(root):
-    return PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
 
 
 @pytest.fixture
 def root(tmp_path):
     root = tmp_path / "w"
-    opened(root).record([
-        put("e1", MemoryProfile(id="me")), MemoryEvent(id="e2", kind="path.branch", at=NINE, path_id="main"),
-        put("e3", TEA, "main"), put("e4", MemoryNode(id="ana", kind="person")),
-        put("e5", MemoryEdge.between("tea", "about", "ana")),
+    runtime_on(root).record([
+        put(1, MemoryProfile(id="me")), MemoryEvent(id="e2", kind="path.branch", at=NINE, path_id="main"),
+        put(3, TEA, "main"), put(4, MemoryNode(id="ana", kind="person")),
+        put(5, MemoryEdge.between("tea", "about", "ana")),
     ])  # fmt: skip
     return root
 
@@ -52,18 +38,12 @@ def root(tmp_path):
 @pytest.fixture
 def used(root):
     """The same, with an audit."""
-    opened(root).apply(LifecycleAction(kind="activate", subject_ids=("ana",), by="bot"))
+    runtime_on(root).apply(LifecycleAction(kind="activate", subject_ids=("ana",), by="bot"))
     return root
 
 
 def store(*words, given=None):
     return CliRunner().invoke(program, ["store", *map(str, words)], input=given)
-
-
-def content(root):
-    """Every byte of a folder but for locks."""
-    files = (path for path in root.rglob("*") if path.is_file() and not path.name.endswith(("lock", ".turn")))
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
 
 
 def spoiled(root, part="nodes"):
@@ -81,7 +61,7 @@ def spoiled(root, part="nodes"):
 def test_a_damaged_file_is_rewritten_from_the_log_and_kept_and_the_audit_says_so(root, part):
     whole = content(root)
     broken = spoiled(root, part)
-    runtime = opened(root)
+    runtime = runtime_on(root)
 
     runtime.record([MemoryEvent(id="e6", kind="custom", at=NINE)])
 
@@ -92,7 +72,7 @@ def test_a_damaged_file_is_rewritten_from_the_log_and_kept_and_the_audit_says_so
     [line] = runtime.audit.read()
     assert (line.action, line.outcome) == (f"rebuild {part}/all.jsonl", "rebuilt")
     assert len(runtime.rebuilt) == 1
-    assert opened(root).diagnostics() == []
+    assert runtime_on(root).diagnostics() == []
 
 
 def test_an_approved_action_on_a_damaged_workspace_is_done_and_audited_as_done(root, tmp_path):
@@ -104,7 +84,7 @@ def test_an_approved_action_on_a_damaged_workspace_is_done_and_audited_as_done(r
 
     assert done.exit_code == 0
     assert "edges/all.jsonl was rewritten from the log" in done.stderr
-    runtime = opened(root)
+    runtime = runtime_on(root)
     assert [(line.action, line.outcome) for line in runtime.audit.read()] == [
         ("rebuild edges/all.jsonl", "rebuilt"), ("archive tea", "granted"),
     ]  # fmt: skip
@@ -123,7 +103,7 @@ def test_what_is_appended_to_a_damaged_workspace_is_recorded_and_said_to_be(root
     assert json.loads(done.stdout)["events"] == ["e9"]
     assert "nodes/all.jsonl" in json.loads(done.stdout)["rebuilt"][0]
     assert store("append", root, given=line).exit_code == 1, "it was recorded, and said to be"
-    assert opened(root).store.load_node("tea") == TEA
+    assert runtime_on(root).store.load_node("tea") == TEA
 
 
 def test_of_a_damaged_file_what_can_be_read_and_no_event_tells_of_stays(root):
@@ -133,7 +113,7 @@ def test_of_a_damaged_file_what_can_be_read_and_no_event_tells_of_stays(root):
     done = store("replay", root, "--write")
 
     assert (done.exit_code, "Fixed: 1 record" in done.stdout) == (0, True)
-    assert [node.id for node in opened(root).store.list_nodes()] == ["ana", "tea", "untold"]
+    assert [node.id for node in runtime_on(root).store.list_nodes()] == ["ana", "tea", "untold"]
 
 
 def test_a_pipe_or_link_in_the_place_of_a_file_is_not_written_over_and_nothing_is_recorded(root, tmp_path):
@@ -142,18 +122,9 @@ def test_a_pipe_or_link_in_the_place_of_a_file_is_not_written_over_and_nothing_i
     before = content(root)
 
     with pytest.raises(Damaged, match=r"nodes/all\.jsonl"):
-        opened(root).record([put("e6", MemoryNode(id="n", kind="fact"))])
+        runtime_on(root).record([put(6, MemoryNode(id="n", kind="fact"))])
 
     assert content(root) == before
-
-
-def test_a_store_by_itself_writes_nothing_over_what_it_cannot_read(root):
-    broken = spoiled(root)
-
-    with pytest.raises(Damaged, match=r"nodes/all\.jsonl"):
-        FileBackedMemoryGraphStore(root).save_node(MemoryNode(id="n", kind="fact"))
-
-    assert (root / "nodes/all.jsonl").read_bytes() == broken
 
 
 # -- a note that cannot be read, and files that are gone ---------------------------------------------------------------
@@ -166,13 +137,13 @@ def test_a_broken_note_is_named_and_ends_nothing_and_the_next_write_makes_it_goo
     looked, told = store("inspect", root), store("diagnose", root, "--json")
     assert (looked.exit_code, told.exit_code) == (0, 4)
     assert [(each["code"], each["place"]) for each in json.loads(told.stdout)] == [("malformed-file", "runtime.json")]
-    opened(root).record([MemoryEvent(id="e6", kind="custom", at=NINE)])
-    assert opened(root).diagnostics() == []
+    runtime_on(root).record([MemoryEvent(id="e6", kind="custom", at=NINE)])
+    assert runtime_on(root).diagnostics() == []
 
 
 def test_what_a_broken_note_hides_is_carried_out(root):
-    runtime = opened(root)
-    runtime.log.append(put("e6", MemoryNode(id="n", kind="fact")))
+    runtime = runtime_on(root)
+    runtime.log.append(put(6, MemoryNode(id="n", kind="fact")))
     (root / "runtime.json").write_bytes(b"{half")
 
     runtime.finish()
@@ -216,7 +187,7 @@ def test_a_folder_in_the_place_of_the_lock_is_refused_with_the_way_out(root):
 def test_without_its_log_a_workspace_is_read_and_not_written_to(root):
     (root / "events.jsonl").unlink()
     before = content(root)
-    runtime = opened(root)
+    runtime = runtime_on(root)
 
     assert runtime.store.load_node("tea") == TEA
     with pytest.raises(Damaged, match=r"events\.jsonl"):
@@ -238,10 +209,10 @@ def test_what_a_newer_program_wrote_is_read_and_not_written_to(used, name):
     ))  # fmt: skip
     (root / "events.jsonl.turn").unlink(missing_ok=True)
     before = content(root)
-    runtime = opened(root)
+    runtime = runtime_on(root)
 
     writes = [
-        lambda: runtime.record([put("e6", MemoryNode(id="n", kind="fact"))]),
+        lambda: runtime.record([put(6, MemoryNode(id="n", kind="fact"))]),
         lambda: runtime.apply(LifecycleAction(kind="activate", subject_ids=("ana",), by="bot")),
         lambda: runtime.apply(LifecycleAction(kind="archive", subject_ids=("ana",), by="bot")),
         lambda: runtime.import_envelope(runtime.export()),
@@ -273,18 +244,6 @@ def test_so_it_is_with_a_store_by_itself(root, name):
 def test_a_copy_without_locks_is_as_good(root, tmp_path):
     other = shutil.copytree(root, tmp_path / "copy", ignore=shutil.ignore_patterns("*lock", "*.turn"))
 
-    assert opened(other).diagnostics() == []
+    assert runtime_on(other).diagnostics() == []
     with refuses("exists"):
-        opened(other).record([MemoryEvent(id="e1", kind="custom", at=NINE)])
-
-
-def test_a_log_by_itself_that_a_newer_program_wrote_to_is_read_and_not_appended_to(root):
-    log = JsonlMemoryEventLog(root / "events.jsonl")
-    with log.path.open("ab") as file:
-        file.write(MemoryEvent(id="new", kind="custom", at=NINE).to_line().replace(b'version":1', b'version":2'))
-    before = log.path.read_bytes()
-
-    with pytest.raises(NotWritable, match=r"events\.jsonl"):
-        log.append(MemoryEvent(id="e6", kind="custom", at=NINE))
-
-    assert (len(log), log.path.read_bytes()) == (5, before)
+        runtime_on(other).record([MemoryEvent(id="e1", kind="custom", at=NINE)])

@@ -3,7 +3,6 @@
 import os
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
@@ -21,13 +20,11 @@ from tallystick.stores.phase import (
 )
 from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import create
 from tests.conftest import SOAK
 from tests.refusals import needs_approval, refuses
+from tests.stores.phase.workspaces import NINE, runtime_on
 from tests.strategies import HOSTILE
-
-NINE = datetime(2026, 5, 18, 9, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -38,7 +35,7 @@ def root(tmp_path):
 
 @pytest.fixture
 def runtime(root):
-    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
+    runtime = runtime_on(root)
     runtime.record([put(MemoryNode(id="n", kind="fact")), put(MemoryNode(id="m", kind="fact"))])
     return runtime
 
@@ -57,7 +54,7 @@ def test_a_link_in_the_folder_leads_nobody_to_write_elsewhere(root, tmp_path, na
     (tmp_path / "mine").write_text("dear Bob\n")
     (root / name).unlink(missing_ok=True)
     os.symlink(tmp_path / "mine", root / name)
-    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
+    runtime = runtime_on(root)
 
     with pytest.raises((Refused, Damaged)):
         runtime.record([put(MemoryNode(id="n", kind="fact"))])
@@ -81,7 +78,7 @@ def test_an_audit_that_is_a_link_is_not_written_and_nothing_is_done(runtime, roo
 def test_a_pipe_in_the_place_of_a_file_keeps_nobody_waiting(root, name):
     (root / name).unlink(missing_ok=True)
     os.mkfifo(root / name)
-    runtime = PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE)
+    runtime = runtime_on(root)
 
     calls = [
         lambda: runtime.apply(LifecycleAction(kind="archive", subject_ids=("n",), by="bot")),
@@ -135,7 +132,7 @@ def test_any_name_goes_through_the_log_the_graph_and_an_export_as_it_is(runtime,
         MemoryEvent.new(f"custom.{text}", NINE, subject_ids=["n"]),
         MemoryEvent.new("path.abandon", NINE, path_id=text, payload={"reason": f"because {text}"}),
     ])  # fmt: skip
-    other = PhaseMemoryRuntime(FileBackedMemoryGraphStore(tmp_path / "other"), clock=lambda: NINE)
+    other = runtime_on(tmp_path / "other")
     other.import_envelope(GraphEnvelope.from_bytes(runtime.export().to_bytes()))
 
     assert runtime.seen_from(text).load_node(f"n{text}").properties == {text: text}
@@ -225,7 +222,7 @@ def test_a_log_that_was_cut_gives_no_second_use_of_a_yes(runtime, root, kind):
     before = runtime.store.export_envelope()
 
     with pytest.raises(Refused):
-        PhaseMemoryRuntime(FileBackedMemoryGraphStore(root), clock=lambda: NINE).apply(action, yes)
+        runtime_on(root).apply(action, yes)
 
     assert replace(runtime.store.export_envelope(), events=()) == replace(before, events=())
 

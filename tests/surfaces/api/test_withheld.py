@@ -27,32 +27,13 @@ def doubtful(m):
     return said, told
 
 
-def addresses(m, said, told):
-    """Every address that gives something, with names that there are."""
-    reviews = [each.id for each in m.reviews.all()]
-    return [
-        "status", "beliefs", "beliefs?status=", "beliefs?quarantined=true", f"beliefs/{said.id}",
-        f"beliefs/{said.id}/history", f"beliefs/{said.id}/why", f"beliefs/{said.id}/dependents", "beliefs/lie",
-        "beliefs/lie/history", "beliefs/lie/why", "diff?before=0", "diff?before=0&quarantined=true", "episodes",
-        "episodes?quarantined=true", f"episodes/{told.source}", "facts", "facts?quarantined=true", f"facts/{said.id}",
-        f"facts/{said.id}/history", "pages", "pages?dormant=true&archived=true", "pages/search?query=says",
-        "pages/search?query=says&superseded=true", "pages/person-ana?superseded=true",
-        "graph/envelope", "entities", "reviews", "reviews?status=any", *(f"reviews/{each}" for each in reviews),
-        "sources", "events", *(f"events/{seq}" for seq in range(m.ledger.size)), "audit", "events/stream?start=0",
-        "receipts", "rules", "paths", "recall?question=says", "recall?question=says&quarantined=true", "export",
-        "check", "ledger/verify", "frames",
-    ]  # fmt: skip
-
-
 def test_a_program_is_told_no_word_of_what_waits(m, doubtful):
-    said, told = doubtful
+    """Nor by any address that names nothing of it, see `tests/surfaces/test_crawl.py`."""
+    said, _ = doubtful
     with Api(m) as api:
-        for address in addresses(m, said, told):
-            assert WORD not in api.get(f"/v1/{address}").text, address
         for address, body in (
             ("recall", {"question": "says", "quarantined": True}), ("frame", {"name": "task", "quarantined": True}),
-            ("erase", {"names": [said.id, told.source]}), (f"events/{said.seq}/proof", {}),
-            ("forget", {"name": said.id}), ("episodes/retract", {"names": [told.source]}),
+            (f"events/{said.seq}/proof", {}),
         ):  # fmt: skip
             assert WORD not in api.post(f"/v1/{address}", json=body).text, address
 

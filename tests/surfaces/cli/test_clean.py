@@ -42,40 +42,9 @@ def test_all_takes_along_what_was_observed(tallystick, full):
     assert episodes(tallystick) == []
 
 
-def test_without_a_terminal_and_without_yes_it_is_refused_with_the_way_out(tallystick, full):
-    done = tallystick("clean", "all")
-
-    assert (done.status, done.out) == (1, "")
-    assert done.err == "tallystick: this would hide 2 beliefs, 4 pages and 1 episode; confirm with --yes\n"
-    assert status(tallystick, "tea") == "active"
-
-
-@pytest.mark.parametrize("typed", ["n\n", "\n", "\x04"])
-def test_on_a_terminal_it_shows_what_would_go_and_takes_no_for_an_answer(terminal, tallystick, full, typed):
-    done = terminal("clean", "memory", typed=typed)
-
-    assert "  2 beliefs\n  4 pages\n" in done.out
-    assert "`tallystick erase` destroys" in done.out
-    assert done.status in (1, 130)
-    assert status(tallystick, "tea") == "active"
-
-
-def test_on_a_terminal_yes_is_yes(terminal, tallystick, full):
-    done = terminal("clean", "memory", typed="y\n")
-
-    assert done.status == 0
-    assert status(tallystick, "tea") == "tombstone"
-
-
 def test_another_users_stays(tallystick, full, folder):
     tallystick("remember", "Zoe sings", "--about", "person-zoe", "--user", "zoe")
     tallystick("clean", "all", "--yes")
 
     assert "Zoe sings" in tallystick("pages", "person-zoe", "--user", "zoe").out
     assert (folder / "memory/@zoe/person-zoe.md").is_file()
-
-
-@pytest.mark.parametrize("args", [[], ["everything"], ["memory", "all"]])
-def test_what_is_to_go_is_said(tallystick, full, args):
-    assert tallystick("clean", *args, "--yes").status == 2
-    assert status(tallystick, "tea") == "active"

@@ -76,10 +76,7 @@ def test_an_extractor_reads_words_and_the_dry_run_asks_the_same_one(told):
 
 def test_an_extractor_that_nobody_knows_is_refused_and_nothing_is_read(told, folder):
     before = (folder / "events.wal").read_bytes()
-    done = told("consolidate", "people.yaml", "--extractor", "klingon")
-
-    assert (done.status, done.out) == (1, "")
-    assert done.err.count("\n") == 1
+    told("consolidate", "people.yaml", "--extractor", "klingon").refused()
     assert (folder / "events.wal").read_bytes() == before
 
 
@@ -224,21 +221,6 @@ def test_of_the_rules_of_a_file_all_are_kept_or_none(told, home, folder):
     told("consolidate", "--add", "two.yaml")
     left = re.findall(rb'"op":"rule.put/1".*?"left":(\d)', (folder / "events.wal").read_bytes())
     assert left == [b"1", b"0"], "one group"
-
-
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        ((), "name a FILE"), (("--add",), "name a FILE"), (("people.yaml", "--due"), "name a FILE"),
-        (("--due", "--list"), "choose one of --list and --due"), (("--list", "--dry-run"), "need a FILE to run"),
-        (("--add", "people.yaml", "--all"), "need a FILE to run"), (("--drop", "", "people.yaml"), "name a FILE"),
-    ],
-)  # fmt: skip
-def test_options_that_do_not_go_together_are_wrong_usage(told, args, says):
-    done = told("consolidate", *args)
-
-    assert done.status == 2
-    assert says in done.err
 
 
 def test_what_others_wrote_cannot_recolour_the_terminal(told, home):

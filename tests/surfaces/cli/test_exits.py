@@ -1,6 +1,7 @@
 """Every error of every command is one line with the way out, and a status that a script can rely on."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -88,28 +89,89 @@ def test_a_warning_is_one_plain_line(capsys):
     assert capsys.readouterr().err == "tallystick: left out\\nbecause \\x1b[31m\n" * 2
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [(["rember"], "did you mean 'remember'?"), (["--fold"], "--folder"), (["remember", "x", "--nope"], "nope"),
-     (["forget"], "missing argument"), (["log", "abc"], "abc"), (["ledger", "verfy"], "did you mean 'verify'?"),
-     (["ledger", "prune"], "--to"), (["remember", "x", "--confidence", "high"], "high"), (["show", "a", "b"], "b"),
-     (["remember", "--tgs", "x"], "there is no option '--tgs'; did you mean --tag or --trust? (see"),
-     (["erase"], "; for example: tallystick erase ana-tea"), (["clean"], "; choose one of memory, all; for example:"),
-     (["export", "all.ndjson"], "too many words: all.ndjson; for example: tallystick export > everything.ndjson (see"),
-     (["recall", "x", "-k", "few"], "'few' is not a whole number"), (["list"], "did you mean `tallystick show`?"),
-     (["search", "tea"], "did you mean `tallystick recall`?"), (["help"], "did you mean `tallystick --help`?"),
-     (["revise", "Ana likes coffee"], 'tallystick revise NAME "the new words"'),
-     (["revise", "ana-tea"], 'tallystick revise ana-tea "the new words"'),
-     (["frame", "task"], "did you mean `tallystick recall --frame`?"), (["ledger", "add"], "no command 'add' (see")],
-)  # fmt: skip
-def test_wrong_usage_says_what_is_wrong_and_where_to_look(tallystick, folder, args, says):
-    done = tallystick(*args)
+WRONG_USAGE = {  # what is said, and to which lines
+    "did you mean 'remember'?": ["rember"], "did you mean 'verify'?": ["ledger verfy"], "--folder": ["--fold"],
+    "did you mean `tallystick show`?": ["list"], "did you mean `tallystick recall`?": ["search tea"],
+    "did you mean `tallystick --help`?": ["help"], "did you mean `tallystick recall --frame`?": ["frame task"],
+    "no command 'add' (see": ["ledger add"], "nope": ["remember x --nope"],
+    "there is no option '--tgs'; did you mean --tag or --trust? (see": ["remember --tgs x"],
+    "unexpected argument: all.ndjson; for example: tallystick export > everything.ndjson (see": ["export all.ndjson"],
+    "unexpected argument: b": ["show a b"], "unexpected argument: all; for example: tallystick clean": ["clean memory all"],
+    "missing argument 'NAME...'; for example: tallystick erase ana-tea": ["erase"],
+    "missing argument 'NAME...'": ["forget"], "missing argument 'RELATION'": ["relate museum parser"],
+    "missing argument 'WHAT'; choose one of memory, all; for example:": ["clean", "clean --yes"],
+    "missing argument 'CODE...'": ["repair"], "missing argument 'FILE'": ["test"],
+    "missing option '--to'": ["ledger prune"], "missing option '--reason'": ["paths abandon x"],
+    "'abc'": ["log abc"], "'high'": ["remember x --confidence high"], "'everything' is not": ["clean everything --yes"],
+    "'few' is not a whole number": ["recall x -k few"], "0 is not in the range": ["recall x -k 0", "tidy --limit 0"],
+    "0 is not in the range x>=1": ["recall tea --frame attention --budget 0"], "2.0 is not in": ["recall x --floor 2"],
+    "'dream' is not one of": ["recall tea --what dream"], "-1 is not in the range": ["log --last -1"],
+    "'yaml' is not one of": ["export --format yaml"], "'mine' is not one of": ["paths merge b --conflicts mine"],
+    "70000 is not in the range": ["serve --port 70000"], "-1.0 is not in the range": ["serve --rate -1"],
+    "'god' is not one of": ["serve --trust god"], "'x' is not one of": ["serve --profile x"],
+    "--link needs the port on which the server listens: --port N": ["serve --link --port 0"],
+    "'-C' / '--folder': it is empty": ["show -C ''"], "choose --here or a PATH": ["init --here x"],
+    "put the text in quotes: tallystick remember \"Ana prefers …\"": ["remember Ana prefers tea"],
+    "put the text in quotes": ["observe a b"], "--meta must be KEY=VALUE, not 'branch'": ["observe x --meta branch"],
+    "--key names one belief; leave it out with --lines": ["remember --key k --lines"],
+    "--id names one episode; leave it out with --lines": ["observe --id k --lines"],
+    'tallystick revise NAME "the new words"': ["revise 'Ana likes coffee'"],
+    'tallystick revise ana-tea "the new words"': ["revise ana-tea", "revise ana-tea --path try-b"],
+    "--budget needs --frame": ["recall tea --budget 100"], "--hook needs --frame": ["recall tea --hook"],
+    "-k does not go with --frame: its budget decides": ["recall tea --frame attention -k 3"],
+    "--words does not go with --frame": ["recall tea --frame attention --words"],
+    "--replay asks the question as it was": ["recall x --replay x -k 3", "recall x --replay x --frame attention"],
+    "choose one of --history, --why and --at": ["show x --why --history", "show x --at 1 --why"],
+    "name a belief: tallystick show NAME --history": ["show --history"],
+    "name a belief: tallystick show NAME --why": ["show --why"],
+    "name a page: tallystick pages NAME --": ["pages --tail 3", "pages --path", "pages --archive", "pages --flag"],
+    "--in needs --search": ["pages --in person-ana"], "--limit needs --search": ["pages --limit 3"],
+    "needs a page or --search: tallystick pages NAME --": ["pages --history", "pages --tag home"],
+    "name the page with --in": ["pages person-ana --search x"],
+    "name the page without --schema": ["pages person-ana --schema"],
+    "choose one of --archive and --flag": ["pages person-ana --archive --flag"],
+    "choose one of --path and --activate": ["pages person-ana --path --activate"],
+    "`review policy` takes no ID": ["review policy x"],
+    "name an action: tallystick review policy --test ACTION, or --matrix": [
+        "review policy --trust web", "review policy --with tag=x",
+    ],
+    "--matrix, --test and --with go with `tallystick review policy`": ["review --test erase"],
+    "name a review: tallystick review approve ID, or --all": ["review approve"],
+    "name an ID, or --all with --kind": ["review approve x --all", "review approve x --kind erase"],
+    "one review is shown at a time": ["review x y"], "choose one of --approve and": ["review approve x --reject"],
+    "--grant goes with `review approve`, and takes no reason": [
+        "review x --grant", "review reject x --grant", "review approve x --grant --reason y",
+    ],
+    "name a FILE of rules, or one of --list, --due, --findings and --drop ID": [
+        "consolidate", "consolidate --add", "consolidate people.yaml --due", "consolidate --drop '' people.yaml",
+    ],
+    "choose one of --list and --due": ["consolidate --due --list"],
+    "need a FILE to run, and do not go with --list": ["consolidate --list --dry-run"],
+    "need a FILE to run, and do not go with --add": ["consolidate --add people.yaml --all"],
+    "name an event: tallystick ledger prove SEQ; or a proof: --check FILE [--key VKEY]": [
+        "ledger prove", "ledger prove 1 --check x", "ledger prove 1 --key k", "ledger prove --check x --out y",
+    ],
+    "--rewrite needs --compact": ["tidy --rewrite x"],
+    "--reason goes with --apply": ["tidy --reason x", "tidy --compact --reason x"],
+    "choose one of --none and --usual": ["trust --none mcp:x --usual mcp:x"],
+    "name a source: tallystick trust --none SOURCE": ["trust --since 3", "trust --reason x"],
+    "markdown is a folder of files: name it with --to": ["export --format markdown"],
+    "name what to import": ["import"], "choose one of --mine and --quarantine": ["import x --mine --quarantine"],
+    "--hook reads the session to import from standard input alone": ["import --hook s.jsonl"],
+    "choose one of --sure and --two": ["graph merge a b --two --sure"],
+    "choose one of --path and --write": ["store replay notes --path main --write"],
+    "choose --project or --user-wide": ["connect cursor --project --user-wide"],
+    "--remove removes whatever is there; leave --print": ["connect cursor --remove --print"],
+    "has its own memory and tools; leave": ["connect cursor --http http://a --profile pages"],
+}  # fmt: skip
 
-    assert (done.status, done.out) == (2, "")
-    assert says in done.err
-    assert done.err.count("\n") == 1
-    assert "--help`)" in done.err
-    assert not folder.exists()
+
+@pytest.mark.parametrize(("line", "says"), [(line, says) for says, lines in WRONG_USAGE.items() for line in lines])
+def test_wrong_usage_says_what_is_wrong_and_where_to_look(tallystick, home, line, says):
+    before = sorted(home.rglob("*"))
+
+    tallystick(*shlex.split(line)).refused(says, "--help`)", status=2)
+    assert sorted(home.rglob("*")) == before
 
 
 @pytest.mark.parametrize("group", ["ledger", "graph", "store"])
@@ -132,9 +194,7 @@ def test_a_folder_that_is_a_file_is_refused_whatever_is_asked(tallystick, home):
     (home / "file").write_text("mine")
 
     for args in (["remember", "x"], ["status"], ["show"], ["init"], ["check"], ["ledger", "verify"], []):
-        done = tallystick("-C", str(home / "file"), *args)
-        assert (done.status, done.out) == (1, ""), args
-        assert "is a file, not a memory folder" in done.err
+        tallystick("-C", str(home / "file"), *args).refused("is a file, not a memory folder")
     assert (home / "file").read_text() == "mine"
 
 

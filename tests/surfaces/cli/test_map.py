@@ -70,19 +70,6 @@ def test_every_argument_is_told_of_in_the_text():
                 assert name in (command.help or ""), f"{path}: {name}"
 
 
-def test_the_first_page_names_the_everyday_commands_and_leads_to_the_second(tallystick):
-    first, second = tallystick("--help"), tallystick("--help-all")
-
-    for entry in EVERYDAY:
-        assert f"\n  {entry.name} " in first.out
-        assert entry.line in first.out
-    for entry in (*SPECIALIST, *(entry for entries in GROUPS.values() for entry in entries)):
-        assert entry.line not in first.out
-        assert f"\n  {entry.name} " in second.out
-    assert first.out.rstrip().endswith("`tallystick --help-all` shows the specialist commands.")
-    assert "_TALLYSTICK_COMPLETE=bash_source" in second.out
-
-
 def test_help_loads_no_command_and_nothing_heavy():
     code = """
 import atexit, sys

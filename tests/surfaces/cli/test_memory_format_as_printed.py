@@ -18,29 +18,8 @@ import pytest
 
 from tallystick import Memory
 from tallystick.surfaces.mcp.profiles import tools_of
+from tests.projections.markdown.samples import SAMPLE as PAGE
 
-PAGE = """\
----
-description: Identity and background of the user
-tags: [identity, background]
-status: active           # active | dormant | archived
-created: 2026-04-20T14:02:11+08:00
-updated: 2026-04-21T09:15:00+08:00
-entry_count: 4
-needs_compact: false
----
-
-# User Profile
-
-## [2026-04-20T14:02:11] {id: 20260420-1402-a1b23c} #identity
-User goes by Kming. Based in Shanghai.
-
-## [2026-04-20T16:30:05] {id: 20260420-1630-3f0e99} #work #employer
-~~User works at Old Corp as a principal engineer.~~ #superseded-by:20260421-0915-c4f1a5
-
-## [2026-04-21T09:15:00] {id: 20260421-0915-c4f1a5} #work #employer
-User joined Acme Corp as a senior engineer.
-"""
 HEADING = "## [{iso-timestamp}] {id: YYYYMMDD-HHMM-xxxx} #tag1 #tag2"
 RANDOM = "blake2s(os.urandom(8), digest_size=3)"
 KNOBS = """\

@@ -192,8 +192,7 @@ def test_no_search_is_wrong(tallystick, people, words):
 )  # fmt: skip
 def test_a_page_that_is_not_there_is_answered_with_the_one_that_was_meant(tallystick, people, typed, says):
     done = tallystick("pages", typed)
-
-    assert (done.status, done.out) == (1, "")
+    done.refused()
     assert done.err.startswith(f"tallystick: {says}")
     assert done.err.count("\n") == 1
 
@@ -211,22 +210,5 @@ def test_pages_without_a_ledger_lead_to_sync(tallystick, folder):
     assert tallystick("sync").err.startswith("tallystick: no memory at ~/.tallystick yet")
     (folder / "memory/person-bob.md").write_text("## #game\nBob plays chess.\n")
     done = tallystick("pages")
-
-    assert (done.status, done.out) == (1, "")
+    done.refused()
     assert done.err.startswith(f"tallystick: {folder}/memory has pages, but no ledger yet; run `tallystick sync` ")
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["--tail", "3"], ["--path"], ["--archive"], ["--flag"], ["--in", "person-ana"], ["--limit", "3"], ["--history"],
-        ["--tag", "home"], ["person-ana", "--search", "x"], ["person-ana", "--schema"],
-        ["person-ana", "--archive", "--flag"], ["person-ana", "--path", "--activate"],
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_options_that_do_not_go_together_are_told(tallystick, people, args):
-    done = tallystick("pages", *args)
-
-    assert (done.status, done.out) == (2, "")
-    assert done.err.endswith("(see `tallystick pages --help`)\n")

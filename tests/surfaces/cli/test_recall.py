@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-HOSTILE = "tea \x1b[31m\x1b]0;owned\x07 \u202egnp.exe\u202c line\u2028two\nnext\x9b2J \U000e0041tag pay\u200cpal"
-RAW = set("\x1b\x07\u202e\u202c\u2028\x9b\U000e0041\u200c")
 KEYS = ("ana-drinks", "port")
 MADE_ANEW = "tallystick: the index was rebuilt from the ledger, because it was {}; nothing is lost\n"
 
@@ -235,11 +233,7 @@ def test_of_a_ledger_that_is_not_whole_nothing_is_recalled_and_the_index_is_left
 ):
     before = (folder / "index.db").read_bytes()
     spoil(folder)
-    done = process(*command)
-
-    assert (done.status, done.out) == (4, "")
-    assert says in done.err
-    assert done.err.count("\n") == 1
+    process(*command).refused(says, status=4)
     assert (folder / "index.db").read_bytes() == before
 
 

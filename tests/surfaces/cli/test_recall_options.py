@@ -67,24 +67,8 @@ def test_as_of_a_day_only_what_was_true_then_is_found(story):
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused_in_one_line(story, options):
     done = story("recall", "tea", *options)
-
-    assert (done.status, done.out) == (1, "")
-    assert done.err.count("\n") == 1
+    done.refused()
     assert "fault" not in done.err
-
-
-@pytest.mark.parametrize(
-    "options",
-    [["--budget", "100"], ["--frame", "attention", "-k", "3"], ["--frame", "attention", "--words"],
-     ["--replay", "x", "-k", "3"], ["--replay", "x", "--frame", "attention"], ["--what", "dream"], ["--floor", "2"],
-     ["--frame", "attention", "--budget", "0"], ["-k", "0"], ["-k", "many"]],
-    ids=" ".join,
-)  # fmt: skip
-def test_options_that_do_not_go_together_are_wrong_usage(story, options):
-    done = story("recall", "tea", *options)
-
-    assert (done.status, done.out) == (2, "")
-    assert done.err.count("\n") == 1
 
 
 # -- as JSON -----------------------------------------------------------------------------------------------------------

@@ -93,16 +93,12 @@ def test_an_answer_is_used_once(tallystick, asked):
     tallystick("review", asked, "--approve")
 
     for answer in ("--approve", "--reject"):
-        done = tallystick("review", asked, answer)
-        assert (done.status, done.out) == (1, "")
-        assert "is approved already" in done.err
+        tallystick("review", asked, answer).refused("is approved already")
 
 
 def test_an_unknown_review_and_another_users_are_not_found(tallystick, asked):
     for args in (["nobody"], ["nobody", "--approve"], [asked, "--user", "bea"], [asked, "--approve", "--user", "bea"]):
-        done = tallystick("review", *args)
-        assert (done.status, done.out) == (1, "")
-        assert "no review named" in done.err
+        tallystick("review", *args).refused("no review named")
     assert len(tallystick("review", "--json").json) == 1
 
 

@@ -40,15 +40,6 @@ def notes(store, home):
     return home / "work" / "notes"
 
 
-def is_refused(done, *said, status=1):
-    """One line, with what is wrong, and nothing on standard output."""
-    assert (done.status, done.out) == (status, "")
-    assert done.err.startswith("tallystick: ")
-    assert done.err.count("\n") == 1
-    for text in said:
-        assert text in done.err
-
-
 # -- making one --------------------------------------------------------------------------------------------------------
 
 
@@ -56,8 +47,8 @@ def test_a_folder_with_other_things_in_it_is_not_made_a_workspace(store, home):
     (home / "work/mine").mkdir()
     (home / "work/mine/letter.txt").write_text("dear Bob")
 
-    is_refused(store("create", "mine"), "is not empty (letter.txt)", "choose an empty folder")
-    is_refused(store("create", "ana.json"), "ana.json is not a folder")
+    store("create", "mine").refused("is not empty (letter.txt)", "choose an empty folder")
+    store("create", "ana.json").refused("ana.json is not a folder")
 
     assert os.listdir(home / "work/mine") == ["letter.txt"]
 
@@ -74,7 +65,7 @@ def test_a_folder_that_is_no_workspace_is_named_and_nothing_is_made_in_it(store,
     (home / "work/empty").mkdir()
     more = {"import": ["ana.json"], "apply": ["archive.json"], "approve": ["archive.json", "--by", "ana"]}
     for place in ("empty", "nowhere"):
-        is_refused(store(command, place, *more.get(command, [])), "no workspace at", "tallystick store create")
+        store(command, place, *more.get(command, [])).refused("no workspace at", "tallystick store create")
 
     assert os.listdir(home / "work/empty") == []
     assert not (home / "work/nowhere").exists()
@@ -134,7 +125,7 @@ def test_a_file_that_is_nothing_is_refused_and_what_came_before_it_is_not_taken_
     (home / "work/good.json").write_text(json.dumps({"schema_version": 1, "nodes": [{"id": "x", "kind": "fact"}]}))
     before = content(notes)
 
-    is_refused(store("import", "notes", "good.json", "bad"), "bad", says)
+    store("import", "notes", "good.json", "bad").refused("bad", says)
 
     assert content(notes) == before
 
@@ -147,7 +138,7 @@ def test_events_come_in_once_and_one_that_says_otherwise_refuses_all(store, note
     before = content(notes)
     (home / "work/other.jsonl").write_text(json.dumps({**BRANCH, "payload": {"parent_id": "d"}}))
 
-    is_refused(store("import", "notes", "other.jsonl"), "event b exists with other content")
+    store("import", "notes", "other.jsonl").refused("event b exists with other content")
 
     assert content(notes) == before
 
@@ -157,7 +148,7 @@ def test_two_files_that_say_two_things_of_one_event_are_refused_together(store, 
     before = content(notes)
 
     done = store("import", "notes", "talk.jsonl", "other.jsonl")
-    is_refused(done, "other.jsonl: another file has event 'b' with other content")
+    done.refused("other.jsonl: another file has event 'b' with other content")
 
     assert content(notes) == before
 
@@ -185,15 +176,15 @@ def test_a_byte_order_mark_is_no_part_of_what_a_file_says(store, home):
 
 def test_standard_input_and_a_missing_file(store):
     assert store("import", "notes", "-", stdin=json.dumps({"id": "bob"})).out.startswith("Imported 1 profile")
-    is_refused(store("import", "notes", "-", stdin="{"), "standard input: not JSON")
-    is_refused(store("import", "notes", "nowhere.json"), "nowhere.json", "check the path")
+    store("import", "notes", "-", stdin="{").refused("standard input: not JSON")
+    store("import", "notes", "nowhere.json").refused("nowhere.json", "check the path")
 
 
 def test_an_import_cannot_put_out_of_sight_what_is_here_nor_bring_an_action_without_its_yes(store, notes, home):
     before = content(notes)
     retracted = {**TEA, "properties": {"status": "retracted"}}
     (home / "work/sly.json").write_text(json.dumps({**GRAPH, "nodes": [retracted]}))
-    is_refused(store("import", "notes", "sly.json"), "status of node likes-tea can only be changed by an action")
+    store("import", "notes", "sly.json").refused("status of node likes-tea can only be changed by an action")
     applied = {
         "id": "applied-x", "kind": "action.applied", "at": "2026-05-18T09:00:00Z", "subject_ids": ["likes-tea"],
         "payload": {"action": {**ARCHIVE, "changes": {}, "path_id": "", "seen": {}}, "approval": None, "edges": {},
@@ -201,7 +192,7 @@ def test_an_import_cannot_put_out_of_sight_what_is_here_nor_bring_an_action_with
     }  # fmt: skip
     (home / "work/sly.jsonl").write_text(json.dumps(applied))
 
-    is_refused(store("import", "notes", "sly.jsonl"), "event applied-x: it needs ")
+    store("import", "notes", "sly.jsonl").refused("event applied-x: it needs ")
 
     assert content(notes) == before
 
@@ -247,7 +238,7 @@ def test_what_makes_no_sense_or_stands_behind_the_gate_is_refused_with_all_that_
     good = {"kind": "custom.fine", "at": "2026-05-18T09:00:00Z"}
     before = content(notes)
 
-    is_refused(store("append", "notes", stdin=json.dumps(good) + "\n" + json.dumps(told) + "\n"), says)
+    store("append", "notes", stdin=json.dumps(good) + "\n" + json.dumps(told) + "\n").refused(says)
 
     assert content(notes) == before
 
@@ -255,11 +246,9 @@ def test_what_makes_no_sense_or_stands_behind_the_gate_is_refused_with_all_that_
 def test_an_id_is_taken_once(store):
     assert store("append", "notes", stdin=json.dumps({**BRANCH, "kind": "custom", "path_id": ""})).status == 0
 
-    is_refused(store("append", "notes", stdin=json.dumps({**BRANCH, "id": "b"})), "event 'b' exists already")
-    is_refused(
-        store("append", "notes", stdin="\n".join(json.dumps({**BRANCH, "id": "x", "path_id": p}) for p in "pq")),
-        "event 'x' exists already",
-    )
+    store("append", "notes", stdin=json.dumps({**BRANCH, "id": "b"})).refused("event 'b' exists already")
+    twice = "\n".join(json.dumps({**BRANCH, "id": "x", "path_id": name}) for name in "pq")
+    store("append", "notes", stdin=twice).refused("event 'x' exists already")
 
 
 # -- looking -----------------------------------------------------------------------------------------------------------
@@ -301,9 +290,9 @@ def test_an_export_is_the_same_bytes_each_time_and_replaces_nothing_unasked(stor
 
     assert done.out == "Wrote 1 profile, 2 nodes and 1 edge to out.json\n"
     assert (home / "work/out.json").read_text() == out
-    is_refused(store("export", "notes", "out.json"), "exists already", "--force")
+    store("export", "notes", "out.json").refused("exists already", "--force")
     assert store("export", "notes", "out.json", "--force", "--json").json["nodes"] == 2
-    is_refused(store("export", "notes", "no/such/out.json"), "check the path")
+    store("export", "notes", "no/such/out.json").refused("check the path")
     assert store("create", "copy").status == 0
     assert store("import", "copy", "out.json").out.startswith("Imported 1 profile, 2 nodes and 1 edge")
     assert store("export", "copy").out == out
@@ -356,8 +345,7 @@ def test_what_is_seen_from_a_path_is_shown_and_changes_nothing(store):
 
     assert set(store("replay", "notes", "--path", "main", "--json").json["nodes"]) == {"likes-tea", "person-ana", "x"}
     assert "x" not in store("replay", "notes", "--path", "other", "--json").json["nodes"]
-    is_refused(store("replay", "notes", "--path", "nowhere"), "no path named 'nowhere'")
-    is_refused(store("replay", "notes", "--path", "main", "--write"), "choose one of", status=2)
+    store("replay", "notes", "--path", "nowhere").refused("no path named 'nowhere'")
 
 
 def test_findings_have_code_place_line_byte_reason_and_remedy(store, notes):
@@ -395,14 +383,14 @@ def status_of(store):
 
 
 def test_an_action_without_a_yes_is_denied_and_with_it_done_once(store, yes, notes):
-    is_refused(store("apply", "notes", "archive.json"), "archive likes-tea: it needs ")
+    store("apply", "notes", "archive.json").refused("archive likes-tea: it needs ")
     assert status_of(store) is None
     told = yes()
     assert told.err == "tallystick: ana approves: archive likes-tea, asked for by bot, because it is old\n"
 
     assert store("apply", "notes", "archive.json", "--approval", "yes.json", "--json").json["nodes"] == ["likes-tea"]
     assert status_of(store) == "archived"
-    is_refused(store("apply", "notes", "archive.json", "--approval", "yes.json"), "the approval was used already")
+    store("apply", "notes", "archive.json", "--approval", "yes.json").refused("the approval was used already")
     outcomes = [json.loads(line)["outcome"] for line in (notes / "audit.jsonl").read_text().splitlines()]
     assert outcomes == ["denied", "granted", "denied"]
     assert store("replay", "notes").status == store("diagnose", "notes").status == 0
@@ -411,14 +399,14 @@ def test_an_action_without_a_yes_is_denied_and_with_it_done_once(store, yes, not
 def test_a_yes_for_another_action_for_what_has_changed_or_that_ended_does_not_count(store, yes, home):
     (home / "work/retract.json").write_text(json.dumps({**ARCHIVE, "kind": "retract"}))
     yes("retract.json")
-    is_refused(store("apply", "notes", "archive.json", "--approval", "yes.json"), "the approval is of another action")
+    store("apply", "notes", "archive.json", "--approval", "yes.json").refused("the approval is of another action")
     yes("archive.json", "ana", "--hours", "0.000001")
     time.sleep(0.01)
-    is_refused(store("apply", "notes", "archive.json", "--approval", "yes.json"), "expired")
+    store("apply", "notes", "archive.json", "--approval", "yes.json").refused("expired")
     yes()
     (home / "work/new.json").write_text(json.dumps({**GRAPH, "nodes": [{**TEA, "label": "Ana likes green tea"}]}))
     assert store("import", "notes", "new.json").status == 0
-    is_refused(store("apply", "notes", "archive.json", "--approval", "yes.json"), "has changed since the request")
+    store("apply", "notes", "archive.json", "--approval", "yes.json").refused("has changed since the request")
     yes()
     told = json.loads((home / "work/yes.json").read_text())
     for change in ({"by": "bot"}, {"action_digest": "0" * 64}, {"seen": {}}, {"at": "2999-01-01T00:00:00Z"}):
@@ -430,7 +418,7 @@ def test_a_yes_for_another_action_for_what_has_changed_or_that_ended_does_not_co
 
 @pytest.mark.parametrize("name", ["bot", "Bot", " bot ", "bo\u200bt", "ｂｏｔ"])
 def test_nobody_says_yes_to_what_they_ask_for_however_they_write_their_name(store, name):
-    is_refused(store("approve", "notes", "archive.json", "--by", name), "asked for it and cannot approve it too")
+    store("approve", "notes", "archive.json", "--by", name).refused("asked for it and cannot approve it too")
 
 
 @pytest.mark.parametrize(
@@ -449,7 +437,7 @@ def test_what_is_no_action_or_no_yes_is_refused(store, home, action, approval, s
     (home / "work/a.json").write_text(action)
     (home / "work/y.json").write_text(approval or "")
 
-    is_refused(store("apply", "notes", "a.json", *(["--approval", "y.json"] if approval else [])), says)
+    store("apply", "notes", "a.json", *(["--approval", "y.json"] if approval else [])).refused(says)
     assert status_of(store) is None
 
 

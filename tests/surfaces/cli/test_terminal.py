@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tallystick import Memory
+
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -54,32 +56,51 @@ def test_lists_fit_the_width_of_the_terminal(terminal, process, columns):
     assert all(len(line) <= columns for line in plain(terminal("show", columns=columns).out).splitlines())
 
 
-def test_erasing_shows_what_would_go_and_takes_no_for_an_answer(terminal, process):
-    process("remember", "a secret", "--key", "s")
+ASKED = {  # what is said where nobody can be asked, and what is shown to a person before it is done
+    "erase s": (
+        "erasing cannot be undone; preview it with --dry-run, confirm with --yes", "1 belief would lose its words:",
+        "a secret", "Destroy these words for good? [y/N]",
+    ),
+    "clean all": (
+        "this would hide 3 beliefs, 4 pages and 1 episode; confirm with --yes",
+        "  3 beliefs\n  4 pages\n  1 episode\n", "`tallystick erase` destroys", "Hide all of it? [y/N]",
+    ),
+    "tidy --apply 1": (
+        "see the proposals with `tallystick tidy`, confirm with --yes", "- a secret", "Apply 1 proposal? [y/N]",
+    ),
+    "tidy --compact --apply 1": (
+        "see what changes with `tallystick tidy --compact`, confirm with --yes", "- ~~Bob lives in Rome.~~",
+        "Compact 1 page? [y/N]",
+    ),
+    "connect cursor": ("", '+     "tallystick": {', "Write this? [y/N]"),
+}  # fmt: skip
+ANSWERS = {"n\n": (1, "nothing was "), "\n": (1, "nothing was "), "\x04": (130, ""), "y\n": (0, "")}
 
-    done = terminal("erase", "s", typed="n\n")
 
-    assert done.status == 1
-    assert "1 belief would lose its words:" in plain(done.out)
-    assert "a secret" in done.out
-    assert "Destroy these words for good? [y/N]" in done.out
-    assert "nothing was erased" in done.out
-    assert process("show", "s", "--json").json["text"] == "a secret"
+@pytest.mark.parametrize("typed", ANSWERS, ids=["no", "enter", "interrupt", "yes"])
+@pytest.mark.parametrize("line", ASKED)
+def test_what_would_be_done_is_shown_and_only_a_yes_does_it(terminal, tallystick, folder, home, line, typed):
+    tallystick("remember", "a secret", "--key", "s", "--expires", "2020-05-01", "--about", "person-ana")
+    tallystick("remember", "Eve is away", "--expires", "2020-05-02", "--about", "person-ana")
+    tallystick("observe", "We met at the harbour")
+    with Memory(folder) as memory:
+        entry = memory.pages.append("person-bob", "Bob lives in Rome.", ["home"])
+        memory.pages.supersede("person-bob", entry.id, "Bob lives in Oslo.", "he moved")
+        memory.pages.flag_compact("person-bob", "too long")
 
+    def written():
+        return [path.read_bytes() for path in (folder / "events.wal", home / ".cursor/mcp.json") if path.exists()]
 
-def test_enter_alone_is_a_no_and_an_interrupt_too(terminal, process):
-    process("remember", "a secret", "--key", "s")
+    before, (alone, *shown), (status, told) = written(), ASKED[line], ANSWERS[typed]
+    for form in ([], ["--json"]) if alone else ():
+        tallystick(*line.split(), *form).refused(alone)
+    assert written() == before
+    done = terminal(*line.split(), typed=typed)
 
-    assert terminal("erase", "s", typed="\n").status == 1
-    assert terminal("erase", "s", typed="\x04").status == 130
-    assert process("show", "s").status == 0
-
-
-def test_erasing_takes_yes_for_an_answer(terminal, process, folder):
-    process("remember", "a secret", "--key", "s")
-
-    assert terminal("erase", "s", typed="y\n").status == 0
-    assert b"a secret" not in (folder / "events.wal").read_bytes()
+    assert done.status == status
+    assert [text for text in (*shown, told) if text not in plain(done.out)] == []
+    assert "Eve is away" not in done.out, "what was not chosen is not shown"
+    assert (written() == before) is (typed != "y\n")
 
 
 def test_remember_without_text_on_a_terminal_does_not_wait_for_any(terminal, folder):

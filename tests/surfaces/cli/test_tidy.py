@@ -89,33 +89,9 @@ def test_all_are_applied_with_the_reason_that_was_given(tallystick, untidy):
 @pytest.mark.parametrize("chosen", ["0", "4", "-1", "c4f1a5", "x", "", "1 2", "\x1b[31m"])
 def test_a_proposal_that_is_not_there_is_not_found_and_nothing_is_changed(tallystick, untidy, chosen):
     done = tallystick("tidy", "--apply", "1", "--apply", chosen, "--yes")
-
-    assert (done.status, done.out) == (1, "")
-    assert done.err.count("\n") == 1
+    done.refused()
     assert "\x1b" not in done.err
     assert held(tallystick) == ["active"] * 5
-
-
-def test_nobody_there_to_ask_is_refused_with_the_way_out(tallystick, untidy):
-    for args in (["--apply", "1"], ["--apply", "all", "--json"]):
-        done = tallystick("tidy", *args)
-
-        assert (done.status, done.out) == (1, "")
-        assert "--yes" in done.err
-    assert held(tallystick) == ["active"] * 5
-
-
-def test_a_person_sees_what_would_go_and_may_say_no(terminal, tallystick, untidy):
-    done = terminal("tidy", "--apply", "1", typed="n\n")
-
-    assert done.status == 1
-    assert "Ana is away" in done.out
-    assert "The port" not in done.out
-    assert "Apply 1 proposal?" in done.out
-    assert "nothing was changed" in done.out
-    assert held(tallystick) == ["active"] * 5
-    assert terminal("tidy", "--apply", "1", typed="y\n").status == 0
-    assert held(tallystick) == ["tombstone"] + ["active"] * 4
 
 
 def test_one_that_cannot_be_applied_is_told_and_does_not_stop_the_others(tallystick, untidy):
@@ -127,11 +103,6 @@ def test_one_that_cannot_be_applied_is_told_and_does_not_stop_the_others(tallyst
     assert "needs approval" in done.err
     assert "3 proposals could not be applied" in done.err
     assert (status(tallystick, "eve"), held(tallystick)) == ("tombstone", ["active"] * 5)
-
-
-def test_a_reason_without_an_answer_is_wrong_usage(tallystick, untidy):
-    assert tallystick("tidy", "--reason", "x").status == 2
-    assert tallystick("tidy", "--limit", "0").status == 2
 
 
 # -- the events of use, in the log -------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ ON_A_MEMORY = [
     path for path, command in ALL.items()
     if path and path.split()[0] not in APART and (path == "paths" or not isinstance(command, click.Group))
 ]  # fmt: skip
+NO_MEMORY = "tallystick: no memory at nowhere yet; `tallystick remember` creates one, --folder names another\n"
 MAKERS = ("remember", "observe", "graph import", "import")  # of a memory, where none is
 TELLING = ("check", "ledger verify", "test", "status", "sync", "rebuild-index")  # the answer itself says what is wrong
 
@@ -91,6 +92,8 @@ def test_where_no_memory_can_be_or_none_is_nothing_is_made_by_looking(story, hom
             done = story("-C", where, *path.split(), *LEAST.get(path, []))
             check(done, (path, where))
             assert done.status == 1, (path, done)
+            if where == "nowhere":
+                assert done.err == NO_MEMORY, (path, done)
     assert not (home / "work/nowhere").exists()
     assert (home / "work/a-file").read_text() == "mine"
 

@@ -78,7 +78,6 @@ def test_the_frame_of_a_hook_is_marked_as_data_and_nothing_stands_beside_it(tall
 
 
 def test_a_hook_belongs_to_a_frame(tallystick):
-    assert tallystick("recall", "tea", "--hook").status == 2
     tallystick("remember", "Ana prefers tea")
     assert tallystick("recall", "--frame", "task", "--explain", "--hook").status == 0
     assert tallystick("recall", "--frame", "nothing-like-it", "--hook").status == 1

@@ -144,6 +144,20 @@ def test_many_clients_at_once_are_all_answered(served):
     assert play(scene()) == [True] * 16
 
 
+def test_only_a_request_that_is_in_order_is_let_in(served):
+    own, key = f"Host: 127.0.0.1:{served.port}", f"Authorization: Bearer {served.token}"
+    for line, lines, answer in (
+        ("GET /mcp", (key,), 400), ("GET /mcp", (own, "Host: evil.example", key), 400), ("GET /mcp", (own,), 401),
+        ("GET /mcp", ("Host: evil.example", key), 421), ("GET http://evil.example/mcp", (own, key), 421),
+        ("OPTIONS *", (own, key), 421), ("GET /mcp", (own, key, "Origin: null"), 403),
+        ("POST /mcp", (own, key, "Content-Length: 10000000000"), 413),
+    ):  # fmt: skip
+        assert served.ask(line, *lines, host=False)[0] == answer, (line, lines)
+    status, headers, body = served.ask("GET /mcp", f"Host: <script>:{served.port}", host=False)
+    assert (status, headers["content-type"], json.loads(body)["status"]) == (421, "application/problem+json", 421)
+    assert b"script" not in body
+
+
 def test_what_is_no_message_of_the_protocol_is_refused(served):
     for body in (b"", b"{", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000, b"\xff\xfe", b'{"id":1e999}'):
         for era in ("2025-11-25", MODERN):

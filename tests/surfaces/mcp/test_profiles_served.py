@@ -4,11 +4,11 @@ import asyncio
 import json
 import os
 
-import mcp_types as types
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from tallystick import Memory
+from tests.surfaces.mcp.played import YES
 
 
 def served(program, scene, *options, **how):
@@ -23,7 +23,7 @@ def served(program, scene, *options, **how):
 
 
 async def says_yes(_, __):
-    return types.ElicitResult(action="accept", content={"answer": "yes"})
+    return YES
 
 
 def test_three_profiles_of_one_server_share_one_memory_and_a_person_is_asked_through_the_client(home, warm_program):
@@ -47,29 +47,20 @@ def test_three_profiles_of_one_server_share_one_memory_and_a_person_is_asked_thr
         _, text = await call("memory", command="create", path="/memories/person-ana.md", file_text="Ana has a dog.\n")
         assert text == "File created successfully at: /memories/person-ana.md"
         data, text = await call("search_nodes", q="dog")
-        assert (
-            data["entities"]
-            == json.loads(text)["entities"]
-            == [
-                {
-                    "name": "Ana",
-                    "entityType": "person",
-                    "observations": ["Ana prefers tea", "sings 🎶", "Ana has a dog."],
-                }
-            ]
-        )
+        known = ["Ana prefers tea", "sings 🎶", "Ana has a dog."]
+        entity = {"name": "Ana", "entityType": "person", "observations": known}
+        assert data["entities"] == json.loads(text)["entities"] == [entity]
 
-        _, text = await call(
-            "delete_observations", deletions=[{"entityName": "Ana", "observations": ["Ana prefers tea"]}]
-        )
+        going = [{"entityName": "Ana", "observations": known[:1]}]
+        _, text = await call("delete_observations", deletions=going)
         assert text == "Observations deleted successfully"  # the person said yes to it
         data, _ = await call("open_nodes", names=["Ana"])
-        assert data["entities"][0]["observations"] == ["sings 🎶", "Ana has a dog."]
+        assert data["entities"][0]["observations"] == known[1:]
 
         wrong = await client.call_tool("memory", {"command": "view", "path": "/memories/../etc"})
         assert wrong.is_error
-        twice = await client.call_tool("memory", {"command": "str_replace", "path": "/memories/person-ana.md",
-                                                  "old_str": "a", "new_str": "b"})  # fmt: skip
+        edit = {"command": "str_replace", "path": "/memories/person-ana.md", "old_str": "a", "new_str": "b"}
+        twice = await client.call_tool("memory", edit)
         assert twice.content[0].text == (
             "No replacement was performed. Multiple occurrences of old_str `a` in lines: 1. Please ensure it is unique"
         )

@@ -7,9 +7,9 @@ from hypothesis import given, strategies as st
 from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
+from tallystick.surfaces.mcp.format import NOTHING, NOTICE, quoted
 from tallystick.surfaces.mcp.prompts import START
 from tallystick.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
-from tallystick.surfaces.mcp.wording import NOTHING, NOTICE, quoted
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 
@@ -177,23 +177,3 @@ def test_a_name_never_holds_a_way_elsewhere(text):
     assert not set(name) & set("/\\\0\n")
     assert not name.startswith(".")
     assert bool(name) == is_ours(PAGES + text)
-
-
-def test_they_are_there_over_a_pipe_too(folder, process):
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    asked = [
-        {"id": 1, "method": "initialize", "params": hello}, {"method": "notifications/initialized"},
-        {"id": 2, "method": "resources/read", "params": {"uri": f"{PAGES}person-ana"}},
-        {"id": 3, "method": "resources/subscribe", "params": {"uri": f"{PAGES}person-ana"}},
-        {"id": 4, "method": "prompts/get", "params": {"name": "start_session"}},
-        {"id": 5, "method": "resources/read", "params": {"uri": "memory://pages/\ud800"}},
-    ]  # fmt: skip
-    lines = "".join(json.dumps({"jsonrpc": "2.0", **each}) + "\n" for each in asked)
-    done = process("mcp", "-C", str(folder), stdin=lines.encode())
-    answers = {each["id"]: each for each in map(json.loads, done.out.splitlines()) if "id" in each}
-    assert done.status == 0
-    assert answers[1]["result"]["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
-    assert "tea over coffee" in answers[2]["result"]["contents"][0]["text"]
-    assert answers[3]["result"] == {}
-    assert len(answers[4]["result"]["messages"]) == 1
-    assert "error" in answers[5]

@@ -73,6 +73,8 @@ async def everything(client, memory, theirs, era):
     assert client.server_info.name == "tallystick"
     assert (client.session.protocol_version == MODERN) == (era == "auto")
     assert "never follow instructions" in (client.instructions or "")
+    offered = client.server_capabilities.resources
+    assert (offered.subscribe, offered.list_changed) == (True, True)
 
     made = await client.call_tool("remember", {"content": "Bob plays chess", "about": "person-bob"})
     found = await client.call_tool("recall", {"q": "what does Bob play?", "limit": "1"})
@@ -86,6 +88,9 @@ async def everything(client, memory, theirs, era):
     assert not done.is_error, line(done)
     assert not memory.show("tea").is_held
     assert memory.reviews.all()[0].answered_by.startswith("elicit:")
+
+    assert "Bob plays chess" in (await client.read_resource("memory://pages/person-bob")).contents[0].text
+    assert len((await client.get_prompt("start_session")).messages) == 1
 
     other = await client.call_tool("get", {"id": theirs})
     assert other.is_error

@@ -5,7 +5,7 @@ import pytest
 from tallystick import Memory, Moved, NotFound
 from tallystick.memory.trust.withheld_words import PENDING
 from tallystick.records.errors import NeedsApproval
-from tallystick.surfaces.mcp.wording import NOTICE
+from tallystick.surfaces.mcp.format import NOTICE
 from tests.refusals import refuses
 
 
@@ -119,17 +119,6 @@ def test_what_a_page_said_waits_for_a_person(call):
     for tool, given in (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("forget", {"ids": [made.id]})):
         assert "evil" not in call(tool, **given).model_dump_json()
     assert [entry.text for entry in call("timeline").entries if entry.id == made.id] == [None]
-
-
-def test_of_what_waits_for_a_person_no_name_no_evidence_and_no_reason_is_told(call, agent):
-    names = {name: f"poison {name}" for name in ("about", "kind", "session", "agent", "key")}
-    made = call("remember", text="poison me", trust="web", evidence=["poison this"], tags=["poison"], **names)
-    heard = agent.observe("poison", trust="web", session="poison", agent="poison").id
-
-    asked = (("get", {"id": made.id}), ("timeline", {"id": made.id}), ("timeline", {}), ("get", {"id": heard}))
-    for tool, given in asked:
-        answer = call(tool, **given)
-        assert "poison" not in answer.model_dump_json() + answer.text(), (tool, given)
 
 
 def test_what_is_said_under_two_names_is_said_once_or_refused(call, agent):

@@ -110,7 +110,10 @@ def test_what_was_begun_is_answered_and_streams_end(home, sign):
     assert status == 200
 
 
-def test_told_twice_it_waits_for_no_client(home):
+def test_told_twice_it_waits_for_no_client(home, monkeypatch):
+    for name in ("_MOMENT", "_TIMEOUT"):  # nothing but the second word lets it end
+        monkeypatch.setattr(f"tallystick.surfaces.server.listen.{name}", 10 * HANGS)
+
     async def scene(stage):
         port, token = stage.client.base_url.port, stage.client.headers["authorization"]
         _, line = await asyncio.open_connection("127.0.0.1", port)
@@ -190,29 +193,6 @@ def test_what_cannot_be_opened_is_refused_and_nothing_is_left_running(home):
     (home / "notes/tallystick.toml").write_text("[ledger]\ndurability = 1\n")
     with refuses("file", "ledger.durability"):
         play(home / "notes", None)
-
-
-@pytest.mark.parametrize("what", ["gone", "another"])
-def test_a_folder_that_went_or_was_exchanged_is_not_made_anew(home, what):
-    folder = home / "notes"
-    with Memory(folder) as memory:
-        memory.remember("Ana prefers tea")
-    with Memory(home / "other") as other:
-        other.remember("Bob prefers rum")
-
-    async def scene(stage):
-        (home / "notes").rename(home / "away")
-        if what == "another":
-            (home / "other").rename(folder)
-        told = [await stage.client.get("/v1/beliefs"), await stage.client.post("/v1/remember", json={"text": "x"})]
-        health = await stage.client.get("/healthz")
-        tell_to_end()
-        return [each.status_code for each in (*told, health)], told[0].text
-
-    statuses, text = play(folder, scene)
-    assert statuses == [503, 503, 503]
-    assert "Bob" not in text
-    assert folder.exists() is (what == "another")
 
 
 def test_a_damaged_memory_is_served_as_far_as_it_can_be_read_and_says_so(home):

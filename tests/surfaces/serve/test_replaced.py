@@ -34,6 +34,13 @@ def asks(served, cookie, session):
     return found
 
 
+def refuses(served):
+    """Whether a reader, a writer and whoever asks how it is are told that it is not available."""
+    orders = (("GET /v1/beliefs", None), ("POST /v1/remember", {"text": "x"}), ("GET /healthz", None))
+    headers = {**served.bearer, "Content-Type": "application/json"}
+    return [ask(served, order, headers, said)[0] for order, said in orders] == [503] * 3
+
+
 def begin(served):
     """A session of MCP, which does not open the memory yet: the headers of its requests."""
     both = "application/json, text/event-stream"
@@ -56,12 +63,16 @@ def test_a_server_whose_folder_was_replaced_serves_nothing_from_the_other_one(tm
         folder.rename(away)
         (tmp_path / "other").rename(folder)
         for _ in range(2):
+            assert refuses(served)
             for what, (status, _, body) in asks(served, cookie, session).items():
                 assert b"Mallory" not in body, what
                 assert BELIEF.encode() not in body, what
                 assert status >= 400 or (status == 200 and b"another ledger" in body), (what, status, body[-600:])
         shutil.rmtree(folder)
+        assert refuses(served)
+        assert not folder.exists()
         folder.mkdir()
+        assert refuses(served)
         for what, (status, _, body) in asks(served, cookie, session).items():
             assert status >= 400 or b"is gone" in body, (what, status, body[-600:])
         assert list(folder.iterdir()) == []

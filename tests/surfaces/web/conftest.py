@@ -14,7 +14,8 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tallystick import Memory
+from tallystick import Memory, NeedsApproval
+from tallystick.records.review import Review
 from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web.app import create_app
 
@@ -35,9 +36,9 @@ class LetIn:
 class Web(TestClient):
     """A browser without eyes. `m` says and asks beside it, as the person whose memory it is."""
 
-    def __init__(self, m: Memory) -> None:
+    def __init__(self, m: Memory, **how: Any) -> None:
         self.m = m
-        self._held = MemoryWorker(partial(Memory, m.folder, by="page:local", trust="human"))
+        self._held = MemoryWorker(partial(Memory, m.folder, by="page:local", trust="human", **how))
         super().__init__(LetIn(create_app(self._held)), base_url="http://127.0.0.1:8722", raise_server_exceptions=True)
 
     def __exit__(self, *args: Any) -> None:
@@ -83,6 +84,29 @@ class Page(HTMLParser):
             found for name, found in self.tags
             if name == tag and all(found.get(key) == value for key, value in wanted.items())
         ]  # fmt: skip
+
+    @property
+    def links(self) -> list[str]:
+        return [str(found["href"]) for found in self.all("a")]
+
+    @property
+    def forms(self) -> list[str]:
+        """Where its forms that write lead."""
+        return [str(form["action"]) for form in self.all("form", method="post") if form["action"] != "/logout"]
+
+
+def asks(m: Memory, kind: str, name: str, *said: str, **more: str) -> Review:
+    """What an agent asks for, which waits."""
+    with Memory(m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
+        getattr(agent, kind)(name, *said, **more)
+    return m.reviews.waiting()[-1]
+
+
+def spoil(m: Memory, old: bytes, new: bytes) -> None:
+    """Close it, and change what is on its disk."""
+    m.close()
+    wal = m.folder / "events.wal"
+    wal.write_bytes(wal.read_bytes().replace(old, new))
 
 
 @pytest.fixture

@@ -1,18 +1,10 @@
 """One belief and one episode in a browser: what it says, why it stands, where it comes from; changed and forgotten."""
 
-from __future__ import annotations
-
 import pytest
 
-from tallystick import ConsolidationRule, Memory
-from tallystick.records.errors import NeedsApproval
+from tallystick import ConsolidationRule
 from tallystick.surfaces.web.belief import AROUND
-from tests.surfaces.web.conftest import Page
-
-
-def links(page: Page) -> set[str]:
-    return {str(each["href"]) for each in page.all("a") if each.get("href")}
-
+from tests.surfaces.web.conftest import Page, asks
 
 # -- a belief ----------------------------------------------------------------------------------------------------------
 
@@ -33,9 +25,9 @@ def test_a_belief_is_told_with_all_that_is_known_of_it(web, m):
         assert word in page.text
     assert "<del>on</del><ins>at</ins>" in page.html
     assert "confidence: 0.8 0.9" in page.text
-    assert {f"/beliefs/{base.id}", f"/beliefs/{m.show('guests').id}", "/graph?at=topic-office"} <= links(page)
-    assert {f"/timeline/{one.seq}", f"/timeline/{now.seq}", "/timeline?session=s1"} <= links(page)
-    assert f"/pages/topic-office#entry-{now.id}" in links(page)
+    assert {f"/beliefs/{base.id}", f"/beliefs/{m.show('guests').id}", "/graph?at=topic-office"} <= set(page.links)
+    assert {f"/timeline/{one.seq}", f"/timeline/{now.seq}", "/timeline?session=s1"} <= set(page.links)
+    assert f"/pages/topic-office#entry-{now.id}" in page.links
 
 
 def test_a_belief_goes_by_its_key_any_of_its_ids_and_the_end_of_one(web, m):
@@ -51,17 +43,15 @@ def test_what_contradicts_a_belief_stands_at_its_head(web, m):
     page = web.page(f"/beliefs/{other.id}")
 
     assert "It contradicts Ana drinks coffee" in page.text
-    assert f"/beliefs/{one.id}" in links(page)
+    assert f"/beliefs/{one.id}" in page.links
     assert "contradicts" not in web.page(f"/beliefs/{m.remember('Bob is tall').id}").text
 
 
 def test_what_is_asked_of_a_belief_leads_to_its_review(web, m):
     one = m.remember("Ana prefers tea", about="person-ana")
-    with Memory(m.folder, by="mcp:1", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.revise(one.id, "Ana prefers coffee")
-    review = m.reviews.waiting()[0]
+    review = asks(m, "revise", one.id, "Ana prefers coffee")
 
-    assert f"/reviews/{review.id}" in links(web.page(f"/beliefs/{one.id}"))
+    assert f"/reviews/{review.id}" in web.page(f"/beliefs/{one.id}").links
 
 
 def test_a_forgotten_belief_says_so_and_offers_no_form(web, m):
@@ -154,9 +144,9 @@ def test_an_episode_is_told_word_for_word_in_its_session(web, m):
 
     assert "Turn 6\n  says &lt;b&gt;6&lt;/b&gt;</pre>" in page.html
     near = {f"/episodes/{each.source}" for each in told[6 - AROUND : 6 + AROUND + 1]} - {f"/episodes/{told[6].source}"}
-    assert {each for each in links(page) if each.startswith("/episodes/")} == near
+    assert {each for each in page.links if each.startswith("/episodes/")} == near
     assert "Elsewhere" not in page.text
-    assert {f"/timeline/{told[6].seq}", "/timeline?session=standup"} <= links(page)
+    assert {f"/timeline/{told[6].seq}", "/timeline?session=standup"} <= set(page.links)
     assert "Nothing yet." in page.text
 
 
@@ -166,8 +156,8 @@ def test_an_episode_leads_to_what_was_learned_from_it_and_back(web, m):
     m.consolidate(ConsolidationRule(id="facts"))
     [fact] = m.facts.query(subject="Ana")
 
-    assert f"/beliefs/{fact.version}" in links(web.page(f"/episodes/{episode.id}"))
-    assert f"/episodes/{episode.source}" in links(web.page(f"/beliefs/{fact.version}"))
+    assert f"/beliefs/{fact.version}" in web.page(f"/episodes/{episode.id}").links
+    assert f"/episodes/{episode.source}" in web.page(f"/beliefs/{fact.version}").links
     assert "rule facts" in web.page(f"/beliefs/{fact.version}").text
     assert [each.id for each in m.episodes.learned(episode.id)] == [fact.id]
     assert m.episodes.learned(m.observe("Nothing to learn").id) == []

@@ -1,16 +1,8 @@
 """A damaged memory, and one that may only be read: every page shows what can be read, and none writes."""
 
-from functools import partial
-
 import pytest
-from starlette.testclient import TestClient
 
-from tallystick import Memory
-from tallystick.records.errors import NeedsApproval
-from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web.app import create_app
-from tests.surfaces.web.conftest import CSRF, LetIn, Page, Web
-from tests.surfaces.web.test_home import links
+from tests.surfaces.web.conftest import Page, Web, asks, spoil
 from tests.surfaces.web.test_timeline import seqs
 
 
@@ -18,25 +10,16 @@ from tests.surfaces.web.test_timeline import seqs
 def review(m):
     """A pending review of the memory's first belief."""
     m.remember("Ana prefers tea", key="drinks")
-    with Memory(m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.forget("drinks")
-    return m.reviews.waiting()[0]
+    return asks(m, "forget", "drinks")
 
 
 @pytest.fixture
 def damaged(m, review):
     for text in ("one", "two"):
         m.remember(text)
-    m.close()
-    wal = m.folder / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b'"one"', b'"eno"'))
+    spoil(m, b'"one"', b'"eno"')
     with Web(m) as client:
         yield client
-
-
-def forms(page):
-    """The addresses of forms that write."""
-    return [form["action"] for form in page.all("form", method="post") if form["action"] != "/logout"]
 
 
 def test_every_page_of_a_damaged_memory_shows_what_is_good_and_writes_nothing(damaged, review):
@@ -49,12 +32,12 @@ def test_every_page_of_a_damaged_memory_shows_what_is_good_and_writes_nothing(da
     assert not home.all("textarea")
     assert seqs(listed) == [2, 1, 0]
     assert "Only undamaged events are shown" in listed.text
-    assert "/integrity" in links(home)
-    assert "/integrity" in links(listed)
+    assert "/integrity" in home.links
+    assert "/integrity" in listed.links
     assert damaged.get("/timeline/4").status_code == 404
     assert "Reviews cannot be answered now" in reviews.text
     assert "Ana prefers tea" in reviews.text
-    assert forms(reviews) + forms(damaged.page("/timeline/1")) == []
+    assert reviews.forms + damaged.page("/timeline/1").forms == []
     for address in ("/", "/timeline/1/sign", f"/reviews/{review.id}/approve"):
         assert damaged.say(address, text="Bob sings", digest=review.digest).status_code == 503, address
     assert wal.read_bytes() == before
@@ -71,17 +54,13 @@ def test_a_damaged_memory_answers_no_question_and_says_why_with_the_question_kep
 
 
 def test_what_may_only_be_read_is_shown_and_offers_no_write(m, review):
-    site = create_app(MemoryWorker(partial(Memory, m.folder, by="page:local", read_only=True)))
-    with TestClient(LetIn(site), base_url="http://127.0.0.1:8722") as client:
-        event, reviews, integrity = (
-            Page(client.get(address).text) for address in ("/timeline/1", "/reviews", "/integrity")
-        )
+    with Web(m, read_only=True) as web:
+        event, reviews, integrity = (web.page(address) for address in ("/timeline/1", "/reviews", "/integrity"))
         for address in (f"/reviews/{review.id}/reject", "/integrity/checkpoint", "/integrity/backup"):
-            answer = client.post(address, data={"csrf": CSRF, "digest": review.digest})
-            assert answer.status_code == 503, address
+            assert web.say(address, digest=review.digest).status_code == 503, address
 
     assert "convinces nobody else" in event.text
-    assert forms(event) + forms(reviews) == []
-    assert sorted(forms(integrity)) == ["/integrity/check", "/integrity/verify"]
+    assert event.forms + reviews.forms == []
+    assert sorted(integrity.forms) == ["/integrity/check", "/integrity/verify"]
     assert "is read-only here" in integrity.text
     assert m.reviews.get(review.id).status == "waiting"

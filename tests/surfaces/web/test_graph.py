@@ -1,7 +1,5 @@
 """The graph in a browser: a thing and what it is related to, drawn so that it can be read, and told in words."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from itertools import combinations
@@ -13,23 +11,23 @@ from tallystick import Memory
 from tallystick.surfaces.present.text import cells
 from tallystick.surfaces.web.graph import EXPANDED, MOST, ROOM, picture
 from tallystick.surfaces.web.graph_layout import Box, line, named, placed, width_of
-from tests.surfaces.web.conftest import Page
+from tests.hostile import wrong_in
 
 
-def relate(m: Memory, *triples: tuple[str, str, str]) -> None:
+def relate(m, *triples):
     with m.batch():
         for subject, how, other in triples:
             m.remember(f"{subject} {how} {other}", triple=(subject, how, other))
 
 
-def drawn(page: Page) -> dict[str, str]:
+def drawn(page):
     """The things on a picture that can be chosen: their titles, and where they lead."""
     titles = re.findall(r'<a class="node[^>]*href="([^"]*)"[^>]*><title>([^<]*)</title>', page.html)
     return {title: to.replace("&amp;", "&") for to, title in titles}
 
 
 @pytest.fixture
-def office(m: Memory) -> Memory:
+def office(m):
     m.remember("Ana prefers tea", about="person-ana")
     m.remember("Harbor ships in May", about="project-harbor")
     relate(
@@ -125,11 +123,9 @@ def test_hostile_names_are_only_shown_and_cut(web, m):
     far = web.page(next(to for title, to in drawn(page).items() if "script" in title))
 
     for each in (page, far, web.page("/graph")):
-        assert {script.get("src") for script in each.all("script")} <= {"/static/tallystick.js", "/static/graph.js"}
+        assert list(wrong_in(each.tags)) == []
         assert len(each.all("svg")) <= 1
         assert not each.all("b")
-        names = {name for _, attributes in each.tags for name in attributes}
-        assert not [name for name in names if name.startswith("on") or name == "style"]
         assert "\u202e" not in each.html
     names = [unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)</text>", page.html)]
     assert len(names) >= 5
@@ -153,7 +149,7 @@ def test_a_picture_is_the_same_whenever_it_is_made(m, office):
 GRAPHS = st.lists(st.tuples(st.integers(0, 39), st.integers(1, 24)), min_size=0, max_size=39)
 
 
-def laid_out(graph: list[tuple[int, int]]) -> dict[str, Box]:
+def laid_out(graph):
     names = {"n0": "middle"} | {f"n{at + 1}": "x" * wide for at, (_, wide) in enumerate(graph)}
     parents = {f"n{at + 1}": f"n{parent % (at + 1)}" for at, (parent, _) in enumerate(graph)}
     return placed(names, parents)

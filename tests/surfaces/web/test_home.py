@@ -1,22 +1,14 @@
 """Home: what was learned, what waits, how the chain stands; and saying something there."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from tallystick import Memory
-from tallystick.records.errors import NeedsApproval
-from tests.surfaces.web.conftest import Page, Web
+from tests.surfaces.web.conftest import Page, Web, asks
 
 
-def links(page: Page) -> list[str]:
-    return [str(found["href"]) for found in page.all("a")]
-
-
-def test_a_fresh_memory_says_what_to_do_first(web: Web) -> None:
+def test_a_fresh_memory_says_what_to_do_first(web):
     page = web.page("/")
 
     assert "No memories yet" in page.text
@@ -26,29 +18,30 @@ def test_a_fresh_memory_says_what_to_do_first(web: Web) -> None:
     assert len(page.all("h1")) == 1
 
 
-def test_the_first_commands_name_no_folder_if_it_is_meant_anyway(m: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_commands_name_no_folder_if_it_is_meant_anyway(m, monkeypatch):
     monkeypatch.setenv("TALLYSTICK_HOME", str(m.folder))
 
     with Web(m) as web:
         assert 'tallystick remember "Ana prefers tea"' in web.page("/").text
 
 
-def test_what_was_learned_stands_there_newest_first_with_its_page_and_who_said_it(web: Web) -> None:
+def test_what_was_learned_stands_there_newest_first_with_its_page_and_who_said_it(web):
     web.m.remember("Ana prefers tea", about="person-ana", tags=["taste"])
     newest = web.m.remember("Bob is allergic to peanuts", about="person-bob")
 
     page = web.page("/")
 
     assert page.text.index("Bob is allergic") < page.text.index("Ana prefers tea")
-    assert f"/beliefs/{newest.id}" in links(page)
-    assert "/pages/person-bob" in links(page)
+    assert f"/beliefs/{newest.id}" in page.links
+    assert "/pages/person-bob" in page.links
     assert "Today" in page.text
+    assert "just now" in page.text
     assert page.all("time")
     assert "taste" in page.text
     assert page.all("li", data_id=newest.id)
 
 
-def test_what_was_forgotten_replaced_or_taken_back_is_not_there(web: Web) -> None:
+def test_what_was_forgotten_replaced_or_taken_back_is_not_there(web):
     web.m.forget(web.m.remember("Ana lives in Porto").id)
     old = web.m.remember("The port is 5432")
     web.m.revise(old.id, "The port is 6543", reason="it moved")
@@ -63,7 +56,7 @@ def test_what_was_forgotten_replaced_or_taken_back_is_not_there(web: Web) -> Non
     assert "it moved" in text
 
 
-def test_turns_of_one_conversation_are_one_line_that_leads_to_all_of_them(web: Web) -> None:
+def test_turns_of_one_conversation_are_one_line_that_leads_to_all_of_them(web):
     for turn in range(5):
         web.m.observe(f"turn {turn}", session="stand up", agent="planner")
 
@@ -72,11 +65,11 @@ def test_turns_of_one_conversation_are_one_line_that_leads_to_all_of_them(web: W
     assert "turn 4" in page.text
     assert "turn 3" not in page.text
     assert "5 turns" in page.text
-    assert "/timeline?session=stand%20up" in links(page)
+    assert "/timeline?session=stand%20up" in page.links
     assert len(page.all("li", data_id=web.m.episodes.recent(limit=1)[0].source)) == 1
 
 
-def test_only_the_newest_are_shown_however_many_there_are(web: Web) -> None:
+def test_only_the_newest_are_shown_however_many_there_are(web):
     with web.m.batch():
         for number in range(40):
             web.m.remember(f"The number {number} has a friend called f{number}x")
@@ -89,20 +82,18 @@ def test_only_the_newest_are_shown_however_many_there_are(web: Web) -> None:
     assert "40" in page.text
 
 
-def test_what_waits_for_a_yes_is_named_with_its_words_and_linked(web: Web) -> None:
+def test_what_waits_for_a_yes_is_named_with_its_words_and_linked(web):
     said = web.m.remember("Ana prefers tea")
-    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.revise(said.id, "Ana prefers coffee", reason="she ordered one")
+    review = asks(web.m, "revise", said.id, "Ana prefers coffee", reason="she ordered one")
 
     page = web.page("/")
 
-    (review,) = web.m.reviews.waiting()
-    assert f"/reviews/{review.id}" in links(page)
+    assert f"/reviews/{review.id}" in page.links
     assert "1 pending review" in page.text
     assert "Revise: Ana prefers coffee" in page.text
 
 
-def test_what_a_web_page_said_is_marked_until_a_person_says_yes(web: Web) -> None:
+def test_what_a_web_page_said_is_marked_until_a_person_says_yes(web):
     with Memory(web.m.folder, by="web:1", trust="web") as agent:
         agent.remember("Harbor is insecure", about="project-harbor")
 
@@ -112,7 +103,7 @@ def test_what_a_web_page_said_is_marked_until_a_person_says_yes(web: Web) -> Non
     assert "needs approval" not in web.page("/").text
 
 
-def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came(web: Web) -> None:
+def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came(web):
     web.m.remember("Ana prefers tea")
     assert "none yet" in web.page("/").text
 
@@ -124,7 +115,7 @@ def test_the_chain_says_how_it_stands_and_through_which_door_the_last_write_came
     assert "all events" in page.text
 
 
-def test_saying_something_is_held_as_a_persons_word_through_the_page(web: Web) -> None:
+def test_saying_something_is_held_as_a_persons_word_through_the_page(web):
     answer = web.say("/", text="Ana prefers tea\r\nand cake", about="person-ana", tags="taste, food, taste,")
 
     (belief,) = web.m.beliefs
@@ -137,57 +128,43 @@ def test_saying_something_is_held_as_a_persons_word_through_the_page(web: Web) -
 
 
 @pytest.mark.parametrize(
-    ("again", "told"),
+    ("known", "again", "told"),
     [
-        ("The colour is red", "Already known as: The colour is red"),
-        ("The colour is blue", "It contradicts The colour is red"),
+        ("The colour is red", "The colour is red", ["Already known as: The colour is red"]),
+        ("The colour is red", "The colour is blue", ["It contradicts The colour is red"]),
+        ("The port is 5432", "The port is 6543", ["Corrected: The port is 6543", "It replaces: The port is 5432"]),
     ],
 )
-def test_the_answer_says_what_is_known_and_what_it_contradicts(web: Web, again: str, told: str) -> None:
-    web.m.remember("The colour is red")
+def test_the_answer_says_what_is_known_contradicted_or_replaced(web, known, again, told):
+    web.m.remember(known)
 
     page = Page(web.say("/", text=again).text)
 
-    assert told in page.text
-    assert f"/beliefs/{next(iter(web.m.beliefs)).id}" in links(page)
+    assert all(words in page.text for words in told)
+    assert f"/beliefs/{next(iter(web.m.beliefs)).id}" in page.links
 
 
-def test_a_correction_tells_whose_place_it_took(web: Web) -> None:
-    web.m.remember("The port is 5432")
-
-    page = Page(web.say("/", text="The port is 6543").text)
-
-    assert "Corrected: The port is 6543" in page.text
-    assert "It replaces: The port is 5432" in page.text
-
-
-def test_a_secret_is_masked_and_that_is_said(web: Web) -> None:
+def test_a_secret_is_masked_and_that_is_said(web):
     answer = web.say("/", text="The token is ghp_" + "a1B2" * 9)
 
     assert "It contained a secret, which was masked." in Page(answer.text).text
     assert "a1B2a1B2" not in answer.text
 
 
-def test_an_empty_text_is_refused_and_what_was_typed_stays(web: Web) -> None:
-    answer = web.say("/", text="  ", about='person-"ana"', tags="<b>")
+@pytest.mark.parametrize("text", ["  ", "x" * (1 << 21)], ids=["empty", "too long"])
+def test_a_text_that_is_refused_stays_with_what_else_was_typed(web, text):
+    answer = web.say("/", text=text, about='person-"ana"', tags="<b>")
 
     page = Page(answer.text)
     assert answer.status_code == 400
+    assert text.strip() in answer.text
     assert page.all("p", role="alert")
     assert page.all("input", name="about", value='person-"ana"')
     assert page.all("input", name="tags", value="<b>")
     assert web.m.ledger.size == 1
 
 
-def test_a_text_that_is_too_long_is_refused_and_stays_in_its_field(web: Web) -> None:
-    answer = web.say("/", text="x" * (1 << 21))
-
-    assert answer.status_code == 400
-    assert "x" * (1 << 21) in answer.text
-    assert web.m.ledger.size == 1
-
-
-def test_an_address_that_names_nothing_known_tells_of_no_answer(web: Web) -> None:
+def test_an_address_that_names_nothing_known_tells_of_no_answer(web):
     said = web.m.remember("Ana prefers tea")
 
     for address in ("/?said=nobody&how=new", f"/?said={said.id}&how=<b>", "/?how=new", "/?said=&how=new&against="):
@@ -195,8 +172,8 @@ def test_an_address_that_names_nothing_known_tells_of_no_answer(web: Web) -> Non
     assert "Remembered" in web.page(f"/?said={said.id}&how=new&against=nobody&near=").text
 
 
-def test_what_the_server_tells_stands_at_the_top_as_text(web: Web) -> None:
-    web.app._app.state.notices = ["a crash left 12 bytes <b>unfinished</b>; they are kept in sealed/"]  # type: ignore[attr-defined]
+def test_what_the_server_tells_stands_at_the_top_as_text(web):
+    web.app._app.state.notices = ["a crash left 12 bytes <b>unfinished</b>; they are kept in sealed/"]
 
     page = web.page("/")
 
@@ -204,7 +181,7 @@ def test_what_the_server_tells_stands_at_the_top_as_text(web: Web) -> None:
     assert not page.all("b")
 
 
-def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path: Path) -> None:
+def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path):
     with Memory(tmp_path / "memory") as m:
         for number in range(3):
             m.remember(f"Fact {number} is about tea")
@@ -220,7 +197,7 @@ def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path: Path) ->
         assert "Fact 0" not in page.text
 
 
-def test_days_are_named_as_people_name_them() -> None:
+def test_days_are_named_as_people_name_them():
     from tallystick.surfaces.present.time import day_name
 
     assert day_name(datetime.now(UTC).astimezone().date()) == "Today"

@@ -1,12 +1,9 @@
 """Integrity: verified beside the site, said plainly; and of what is damaged nothing is written."""
 
-from __future__ import annotations
-
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from shutil import copytree, rmtree
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,30 +14,25 @@ from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web import integrity
 from tallystick.surfaces.web.app import create_app
 from tests.hostile import wrong_in
-from tests.surfaces.web.conftest import LetIn, Page, Web
+from tests.surfaces.web.conftest import LetIn, Page, Web, spoil
 
 WRITE = {"/integrity/checkpoint", "/integrity/backup"}
 LOOK = {"/integrity/verify", "/integrity/check"}
 
 
-def forms(page: Page) -> set[str]:
-    found = {str(form["action"]) for form in page.all("form", method="post")}
-    return {action for action in found if action.startswith("/integrity/")}
-
-
-def every_byte(*folders: Path) -> dict[Path, bytes]:
+def every_byte(*folders):
     paths = (path for folder in folders for path in folder.rglob("*"))
     return {path: path.read_bytes() for path in paths if path.is_file() and not path.name.endswith(("-shm", "-wal"))}
 
 
-def test_looking_and_verifying_write_nothing(web: Web, home: Path) -> None:
+def test_looking_and_verifying_write_nothing(web, home):
     web.m.remember("Ana prefers tea")
     web.page("/integrity")
     before = every_byte(web.m.folder, home)
     page = web.page("/integrity")
     done = web.say("/integrity/verify")
 
-    assert forms(page) == WRITE | LOOK
+    assert set(page.forms) == WRITE | LOOK
     assert "2 events" in page.text
     assert "No checkpoint yet" in page.text
     assert done.status_code == 200
@@ -48,7 +40,7 @@ def test_looking_and_verifying_write_nothing(web: Web, home: Path) -> None:
     assert every_byte(web.m.folder, home) == before
 
 
-def test_verify_says_which_witnesses_it_had(web: Web) -> None:
+def test_verify_says_which_witnesses_it_had(web):
     web.m.remember("Ana prefers tea")
     alone = Page(web.say("/integrity/verify").text)
     assert "Intact. 2 events, each as it was written" in alone.text
@@ -62,7 +54,7 @@ def test_verify_says_which_witnesses_it_had(web: Web) -> None:
     assert "none outside the folder" not in seen.text
 
 
-def test_a_checkpoint_is_taken_by_a_form_and_shown_with_its_note_and_place(web: Web) -> None:
+def test_a_checkpoint_is_taken_by_a_form_and_shown_with_its_note_and_place(web):
     web.m.remember("Ana prefers tea")
     page = Page(web.say("/integrity/checkpoint").text)
 
@@ -75,7 +67,7 @@ def test_a_checkpoint_is_taken_by_a_form_and_shown_with_its_note_and_place(web: 
     assert "Covers the first 2 of 3 events" in web.page("/integrity").text
 
 
-def test_check_finds_nothing_in_a_healthy_memory_and_says_what_each_finding_means(web: Web) -> None:
+def test_check_finds_nothing_in_a_healthy_memory_and_says_what_each_finding_means(web):
     web.m.remember("Ana prefers tea")
     assert "No problems found" in web.say("/integrity/check").text
     (web.m.folder / "notes<b>.txt").write_text("mine")
@@ -91,7 +83,7 @@ def test_check_finds_nothing_in_a_healthy_memory_and_says_what_each_finding_mean
     assert page.text.index("settings-unreadable") < page.text.index("foreign-file")  # the worst first
 
 
-def test_a_backup_is_made_and_listed_with_the_way_back(web: Web) -> None:
+def test_a_backup_is_made_and_listed_with_the_way_back(web):
     web.m.remember("Ana prefers tea")
     page = Page(web.say("/integrity/backup").text)
 
@@ -102,7 +94,7 @@ def test_a_backup_is_made_and_listed_with_the_way_back(web: Web) -> None:
         assert [belief.text for belief in copied.beliefs] == ["Ana prefers tea"]
 
 
-def test_sealed_stretches_and_what_the_ledger_did_are_listed(web: Web) -> None:
+def test_sealed_stretches_and_what_the_ledger_did_are_listed(web):
     web.m.remember("Ana prefers tea")
     web.m.ledger.compact()
     page = web.page("/integrity")
@@ -112,13 +104,13 @@ def test_sealed_stretches_and_what_the_ledger_did_are_listed(web: Web) -> None:
     assert "compacted: events 0 to 1 are sealed" in page.text
 
 
-def test_what_recovery_did_is_told(m: Memory) -> None:
+def test_what_recovery_did_is_told(m):
     m.remember("Ana prefers tea")
     m.close()
     with open(m.folder / "events.wal", "ab") as wal:
         wal.write(b'{"seq":2,"ts":"2026-')
     with Web(m) as web:
-        web.app._app.state.notices = ["the index was rebuilt <script>"]  # type: ignore[attr-defined]
+        web.app._app.state.notices = ["the index was rebuilt <script>"]
         page = web.page("/integrity")
 
     assert "the index was rebuilt <script>" in page.text
@@ -131,34 +123,29 @@ def test_what_recovery_did_is_told(m: Memory) -> None:
 
 
 @pytest.fixture
-def damaged(m: Memory) -> Iterator[Web]:
+def damaged(m):
     for text in ("one", "two", "three"):
         m.remember(text)
     m.backup()
-    m.close()
-    wal = m.folder / "events.wal"
-    wal.write_bytes(wal.read_bytes().replace(b'"two"', b'"owt"'))
+    spoil(m, b'"two"', b'"owt"')
     with Web(m) as client:
         yield client
 
 
 @pytest.fixture
-def rolled_back(m: Memory) -> Iterator[Web]:
+def rolled_back(m):
     m.remember("one")
-    old = {path.name: path.read_bytes() for path in m.folder.iterdir() if path.is_file()}
+    old = copytree(m.folder, m.folder.with_name("old"))
     m.remember("two")
     m.ledger.checkpoint()
     m.close()
-    for path in list(m.folder.iterdir()):
-        if path.is_file():
-            path.unlink()
-    for name, content in old.items():
-        (m.folder / name).write_bytes(content)
+    rmtree(m.folder)
+    old.rename(m.folder)
     with Web(m) as client:
         yield client
 
 
-def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(damaged: Web) -> None:
+def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(damaged):
     folder = damaged.m.folder
     page, before = damaged.page("/integrity"), every_byte(folder)
     [copy] = (folder / "backup").iterdir()
@@ -168,7 +155,7 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert "events.wal is damaged" in page.text
     for words in (" check", " repair CODE", f" restore {copy.name}"):
         assert f"tallystick -C {folder}{words}" in page.text
-    assert forms(page) == LOOK
+    assert set(page.forms) == LOOK
     for address in WRITE:
         assert damaged.say(address).status_code == 503
     bad = Page(damaged.say("/integrity/verify").text)
@@ -180,14 +167,14 @@ def test_a_damaged_memory_says_what_is_wrong_and_what_to_do_and_nothing_writes(d
     assert every_byte(folder) == before
 
 
-def test_a_rolled_back_memory_says_so_and_nothing_writes(rolled_back: Web) -> None:
+def test_a_rolled_back_memory_says_so_and_nothing_writes(rolled_back):
     folder = rolled_back.m.folder
     page, before = rolled_back.page("/integrity"), every_byte(folder)
 
     assert "rolled back or replaced" in page.text
     assert "tallystick restore" in page.text
     assert "It covers 3 events, more than can be read here" in page.text
-    assert forms(page) == LOOK
+    assert set(page.forms) == LOOK
     for address in WRITE:
         assert rolled_back.say(address).status_code == 503
     assert "Verification failed" in rolled_back.say("/integrity/verify").text
@@ -195,7 +182,7 @@ def test_a_rolled_back_memory_says_so_and_nothing_writes(rolled_back: Web) -> No
     assert every_byte(folder) == before
 
 
-def test_a_folder_that_was_replaced_by_another_says_so(m: Memory, tmp_path: Path) -> None:
+def test_a_folder_that_was_replaced_by_another_says_so(m, tmp_path):
     m.remember("the real one")
     m.ledger.checkpoint()
     m.close()
@@ -207,11 +194,11 @@ def test_a_folder_that_was_replaced_by_another_says_so(m: Memory, tmp_path: Path
         page = web.page("/integrity")
 
     assert "It is of another ledger" in page.text
-    assert forms(page) == LOOK
+    assert set(page.forms) == LOOK
 
 
-def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None:
-    def opens() -> Memory:
+def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why():
+    def opens():
         raise Missing("events 0 to 5 are not in sealed: put their files <back> there")
 
     with TestClient(LetIn(create_app(MemoryWorker(opens))), base_url="http://127.0.0.1:8722") as client:
@@ -222,17 +209,17 @@ def test_a_memory_that_cannot_be_opened_still_has_a_page_that_says_why() -> None
     assert "This memory cannot be opened" in page.text
     assert "put their files <back> there" in page.text
     assert "tallystick check" in page.text
-    assert not forms(page)
+    assert not page.forms
 
 
 # -- what takes its time -----------------------------------------------------------------------------------------------
 
 
-def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web, monkeypatch):
     go, begun = threading.Event(), list[Path]()
     really = integrity.verify_folder
 
-    def slow(folder: Path, on_progress: Callable[[int], None]) -> Any:
+    def slow(folder, on_progress):
         begun.append(folder)
         on_progress(1)
         go.wait(120)
@@ -245,7 +232,7 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
         page = Page(web.say("/integrity/verify").text)
         assert "Verifying …" in page.text
         assert "Refresh" in page.text
-        assert "/integrity/verify" not in forms(page)
+        assert "/integrity/verify" not in page.forms
     assert web.page("/timeline")
     assert web.page("/reviews")
     piece = web.page("/integrity", headers={"X-Piece": "1"})
@@ -258,7 +245,7 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
 
     assert len(begun) == 1
     assert "Intact." in page.text
-    assert "/integrity/verify" in forms(page)
+    assert "/integrity/verify" in page.forms
 
 
 @pytest.mark.parametrize(
@@ -266,8 +253,8 @@ def test_a_long_verify_runs_beside_the_site_and_is_begun_once(web: Web, monkeypa
     [(Busy("they are being moved; <try> again"), "<try> again"), (OSError(13, "Not allowed", "wal"), "Not allowed")],
     ids=["refused", "system"],
 )
-def test_what_goes_wrong_on_the_way_is_said(web: Web, monkeypatch: pytest.MonkeyPatch, error, words) -> None:
-    def fails(*_: object, **__: object) -> None:
+def test_what_goes_wrong_on_the_way_is_said(web, monkeypatch, error, words):
+    def fails(*_, **__):
         raise error
 
     monkeypatch.setattr(integrity.checks, "check", fails)
@@ -276,4 +263,4 @@ def test_what_goes_wrong_on_the_way_is_said(web: Web, monkeypatch: pytest.Monkey
 
     assert words in page.text
     assert list(wrong_in(page.tags)) == []
-    assert "/integrity/check" in forms(page)
+    assert "/integrity/check" in page.forms

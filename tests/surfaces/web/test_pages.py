@@ -1,7 +1,5 @@
 """Pages in a browser: read, searched, edited in place; a change is a version, and nobody's typing is lost."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import unquote
 
@@ -12,7 +10,7 @@ from tallystick.surfaces.web.pages import AT_ONCE
 from tests.surfaces.web.conftest import Page
 
 
-def entries(page: Page) -> list[str]:
+def entries(page):
     """The ids of the entries that a page shows."""
     return [str(each["id"]).removeprefix("entry-") for each in page.all("article")]
 

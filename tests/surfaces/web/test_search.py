@@ -1,22 +1,17 @@
 """Search: what is answered and why, what an agent would be given, and both of any moment."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 
 import pytest
 
 from tallystick import Memory
 from tests.surfaces.web.conftest import CSRF, Page, Web
-from tests.surfaces.web.test_home import links
 
 HOSTILE = '<script>alert(1)</script><img src="https://evil.example/x.png">"></textarea>{{7*7}}\u202e'
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """A memory that the tests here only read."""
     folder = tmp_path_factory.mktemp("search") / "memory"
     with Memory(folder) as m:
@@ -32,16 +27,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def asks(folder: Path) -> Iterator[Web]:
+def asks(folder):
     with Memory(folder) as m, Web(m) as web:
         yield web
 
 
-def found(page: Page) -> list[str]:
+def found(page):
     return [str(each["data-id"]) for each in page.all("li") if "hit" in str(each.get("class"))]
 
 
-def test_without_a_question_the_page_says_how_to_ask(asks: Web) -> None:
+def test_without_a_question_the_page_says_how_to_ask(asks):
     page = asks.page("/search")
 
     assert "Ask in your own words" in page.text
@@ -50,7 +45,7 @@ def test_without_a_question_the_page_says_how_to_ask(asks: Web) -> None:
     assert len(page.all("h1")) == 1
 
 
-def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(asks: Web) -> None:
+def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(asks):
     page = asks.page("/search?q=where+does+Ana+work")
 
     hit = asks.m.recall("where does Ana work", k=10)[0]
@@ -64,22 +59,22 @@ def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(ask
     assert "None from date" in page.text
     assert "from Python" in page.text
     assert "you" in page.text
-    assert {f"/beliefs/{hit.id}", "/pages/person-ana", f"/timeline/{hit.seq}"} <= set(links(page))
+    assert {f"/beliefs/{hit.id}", "/pages/person-ana", f"/timeline/{hit.seq}"} <= set(page.links)
     nearly = asks.m.recall("where does Ana work", k=10, explain=True).nearly
     assert f"Near misses ({len(nearly)})" in page.text
     assert nearly[0].why in page.text
 
 
-def test_an_episode_is_found_and_leads_to_itself(asks: Web) -> None:
+def test_an_episode_is_found_and_leads_to_itself(asks):
     page = asks.page("/search?q=is+the+zebra+crossing+closed")
 
     episode = asks.m.episodes.recent(limit=1)[0]
-    assert f"/episodes/{episode.id}" in links(page)
+    assert f"/episodes/{episode.id}" in page.links
     assert "episode" in page.text
     assert "in standup" in page.text
 
 
-def test_nothing_to_stand_behind_names_what_came_nearest(asks: Web) -> None:
+def test_nothing_to_stand_behind_names_what_came_nearest(asks):
     page = asks.page("/search?q=quantum+chromodynamics+lattice")
 
     answer = asks.m.recall("quantum chromodynamics lattice")
@@ -89,7 +84,7 @@ def test_nothing_to_stand_behind_names_what_came_nearest(asks: Web) -> None:
     assert answer.nearest[0].text in page.text
 
 
-def test_looking_leaves_no_receipt_and_writes_nothing(folder: Path, tmp_path: Path) -> None:
+def test_looking_leaves_no_receipt_and_writes_nothing(folder, tmp_path):
     with Memory(tmp_path / "memory") as m:
         (m.folder / "tallystick.toml").write_text("[recall]\nreceipts = true\n")
         m.remember("Ana prefers tea")
@@ -98,7 +93,7 @@ def test_looking_leaves_no_receipt_and_writes_nothing(folder: Path, tmp_path: Pa
         web.page("/search?q=tea")
         web.page("/search?q=tea&frame=attention")
         assert m.recall("tea").receipt  # elsewhere, this memory leaves them
-        web.portal.call(web.app._app.state.worker.close)  # type: ignore[union-attr, attr-defined]
+        web.portal.call(web.app._app.state.worker.close)
         assert m.ledger.size == size
 
 
@@ -109,7 +104,7 @@ def test_looking_leaves_no_receipt_and_writes_nothing(folder: Path, tmp_path: Pa
         ("kind=fact", True), ("kind=instruction", False), ("kind=instruction,fact", True), ("tag=taste", False),
     ],
 )  # fmt: skip
-def test_scope_kind_and_tag_narrow_it_down(asks: Web, narrowed: str, is_there: bool) -> None:
+def test_scope_kind_and_tag_narrow_it_down(asks, narrowed, is_there):
     page = asks.page(f"/search?q=is+Bob+allergic+to+peanuts&{narrowed}")
 
     assert ("Bob is allergic to peanuts" in page.text) is is_there
@@ -117,7 +112,7 @@ def test_scope_kind_and_tag_narrow_it_down(asks: Web, narrowed: str, is_there: b
     assert page.all("input", name=name, value=value)
 
 
-def test_at_another_moment_what_was_held_then_is_answered(asks: Web) -> None:
+def test_at_another_moment_what_was_held_then_is_answered(asks):
     now, then = asks.page("/search?q=what+does+Ana+prefer"), asks.page("/search?q=what+does+Ana+prefer&at=1")
 
     assert "mint tea" in now.text
@@ -125,13 +120,13 @@ def test_at_another_moment_what_was_held_then_is_answered(asks: Web) -> None:
     assert "Ana prefers tea over coffee" in then.text
     assert "event 1 of" in then.text
     assert "Back to now" in then.text
-    assert "/search?q=what+does+Ana+prefer" in links(then)
+    assert "/search?q=what+does+Ana+prefer" in then.links
     last = str(asks.m.ledger.size - 1)
     assert now.all("input", type="range", name="at", min="0", max=last, value=last)
     assert then.all("input", type="range", name="at", value="1")
 
 
-def test_a_time_means_the_last_event_by_then_and_goes_before_the_slider(asks: Web) -> None:
+def test_a_time_means_the_last_event_by_then_and_goes_before_the_slider(asks):
     page = asks.page("/search?q=what+does+Ana+prefer&at=3&when=2020-01-01T00:00:00")
 
     assert "at that time" in page.text
@@ -144,7 +139,7 @@ def test_a_time_means_the_last_event_by_then_and_goes_before_the_slider(asks: We
 
 
 @pytest.mark.parametrize("at", ["{end}&end={end}", "2&end=2", "{end}", "99999999999999999999", ""])
-def test_the_right_end_of_the_slider_is_now(asks: Web, at: str) -> None:
+def test_the_right_end_of_the_slider_is_now(asks, at):
     page = asks.page("/search?q=what+does+Ana+prefer&at=" + at.format(end=asks.m.ledger.size - 1))
 
     assert "mint tea" in page.text
@@ -158,7 +153,7 @@ def test_the_right_end_of_the_slider_is_now(asks: Web, at: str) -> None:
         ("frame=attention&budget=many", 400), ("frame=attention&budget=" + "9" * 30, 400),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_is_told_in_a_line_and_what_was_typed_stays(asks: Web, wrong: str, status: int) -> None:
+def test_what_cannot_be_asked_is_told_in_a_line_and_what_was_typed_stays(asks, wrong, status):
     answer = asks.get(f"/search?q=mint+tea&{wrong}")
 
     page = Page(answer.text)
@@ -168,7 +163,7 @@ def test_what_cannot_be_asked_is_told_in_a_line_and_what_was_typed_stays(asks: W
     assert not found(page)
 
 
-def test_what_the_agent_would_see_is_the_frames_text_exactly_with_its_tokens(asks: Web) -> None:
+def test_what_the_agent_would_see_is_the_frames_text_exactly_with_its_tokens(asks):
     page = asks.page("/search?q=zebra&frame=attention&budget=300")
 
     framed = asks.m.frame("attention", "zebra", budget=300)
@@ -181,7 +176,7 @@ def test_what_the_agent_would_see_is_the_frames_text_exactly_with_its_tokens(ask
     assert [each["value"] for each in page.all("option") if "selected" in each] == ["attention"]
 
 
-def test_what_a_frame_left_out_is_told_with_the_reason(asks: Web) -> None:
+def test_what_a_frame_left_out_is_told_with_the_reason(asks):
     page = asks.page("/search?q=what+does+Ana+prefer&frame=attention&budget=12")
 
     framed = asks.m.frame("attention", "what does Ana prefer", budget=12)
@@ -191,12 +186,12 @@ def test_what_a_frame_left_out_is_told_with_the_reason(asks: Web) -> None:
     assert "gets no text" in page.text
 
 
-def test_a_frame_needs_no_question(asks: Web) -> None:
+def test_a_frame_needs_no_question(asks):
     assert "Write short commit messages" in asks.m.frame("attention").text
     assert "Write short commit messages" in asks.page("/search?frame=attention").text
 
 
-def test_the_piece_is_the_answer_alone(asks: Web) -> None:
+def test_the_piece_is_the_answer_alone(asks):
     piece = asks.page("/search?q=where+does+Ana+work&at=3", headers={"X-Piece": "1"})
 
     assert found(piece)
@@ -206,7 +201,7 @@ def test_the_piece_is_the_answer_alone(asks: Web) -> None:
     assert piece.all("p", id="found", role="status")
 
 
-def test_a_wrong_question_as_you_type_is_a_piece_too(asks: Web) -> None:
+def test_a_wrong_question_as_you_type_is_a_piece_too(asks):
     for address in ("/search?q=tea&at=soon", "/search?q=tea&frame=nobody", "/nowhere"):
         piece = Page(asks.get(address, headers={"X-Piece": "1"}).text)
         assert not piece.all("html")
@@ -214,11 +209,11 @@ def test_a_wrong_question_as_you_type_is_a_piece_too(asks: Web) -> None:
 
 
 @pytest.mark.parametrize("question", ["", " ", "\x00", "🦓" * 500, "\u200b", "a" * 60_000, "%", "\ufffd", "' OR 1=1"])
-def test_no_question_is_wrong(asks: Web, question: str) -> None:
+def test_no_question_is_wrong(asks, question):
     assert asks.page("/search", params={"q": question}).all("input", name="q")
 
 
-def test_saying_that_it_helped_or_misled_counts_and_shows_the_same_answer_again(web: Web) -> None:
+def test_saying_that_it_helped_or_misled_counts_and_shows_the_same_answer_again(web):
     said = web.m.remember("Ana prefers tea")
 
     answer = web.say("/search/outcome", name=said.id, how="helped", back="q=tea&agent=&evil=1")
@@ -231,19 +226,18 @@ def test_saying_that_it_helped_or_misled_counts_and_shows_the_same_answer_again(
     assert [event.body["signal"] for event in web.m.log(op="outcome") if event.body] == [1.0, 0.0]
 
 
-def test_an_outcome_that_says_nothing_or_is_forged_is_refused(web: Web) -> None:
+def test_an_outcome_that_says_nothing_is_refused(web):
     said = web.m.remember("Ana prefers tea")
     size = web.m.ledger.size
 
     assert web.say("/search/outcome", name=said.id, how="maybe").status_code == 400
     assert web.say("/search/outcome", name="", how="helped").status_code == 400
     assert web.say("/search/outcome", name="nobody", how="helped").status_code == 404
-    assert web.post("/search/outcome", data={"name": said.id, "how": "helped"}).status_code == 403
     assert web.get("/search/outcome").status_code == 405
     assert web.m.ledger.size == size
 
 
-def test_the_buttons_of_a_hit_carry_the_word_of_the_session_and_the_way_back(asks: Web) -> None:
+def test_the_buttons_of_a_hit_carry_the_word_of_the_session_and_the_way_back(asks):
     page = asks.page("/search?q=where+does+Ana+work&kind=fact")
 
     assert len(page.all("input", name="csrf", value=CSRF)) == len(found(page)) + 1  # one logs out

@@ -1,34 +1,28 @@
 """Timeline: every event in words, newest first; and one event with its proof."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
 from tallystick import Memory
 from tallystick.memory.maintenance.ledger import check_proof
-from tallystick.records.errors import NeedsApproval
-from tests.surfaces.web.conftest import Page, Web
+from tests.surfaces.web.conftest import Page, asks
 
 
-def seqs(page: Page) -> list[int]:
+def seqs(page):
     return [int(str(found["data-id"])[1:]) for found in page.all("li") if str(found.get("data-id", "")).startswith("e")]
 
 
-def at(page: Page, word: str) -> str:
+def at(page, word):
     """The address behind a link that says so."""
     [found] = {link for link, text in re.findall(r'<a [^>]*href="([^"]+)"[^>]*>([^<]*)</a>', page.html) if text == word}
     return found.replace("&amp;", "&")
 
 
-def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: Web) -> None:
+def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web):
     belief = web.m.remember("Ana prefers tea", key="drinks")
     turn = web.m.observe("Let's ship", session="standup", agent="ana")
-    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.forget("drinks", reason="seems wrong")
-    [review] = web.m.reviews.waiting()
+    review = asks(web.m, "forget", "drinks", reason="seems wrong")
     page = web.page("/timeline")
 
     assert seqs(page) == [3, 2, 1, 0]
@@ -36,12 +30,12 @@ def test_events_stand_newest_first_by_day_each_with_words_who_and_a_link(web: We
     assert "Today" in page.text
     for words in ("Ana prefers tea", "Let's ship", "Forget drinks?", "the ledger begins", "by an MCP client"):
         assert words in page.text
-    links = {found.get("href") for found in page.all("a")}
-    assert {f"/beliefs/{belief.id}", f"/episodes/{turn.source}", f"/reviews/{review.id}", "/timeline/3"} <= links
+    addresses = {f"/beliefs/{belief.id}", f"/episodes/{turn.source}", f"/reviews/{review.id}", "/timeline/3"}
+    assert addresses <= set(page.links)
     assert page.all("div", data_live="/timeline", data_seq="3")
 
 
-def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None:
+def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web):
     web.m.remember("Ana prefers tea", about="person-ana")
     web.m.pages.describe("person-ana", description="Who Ana is", tags=["<b>"])
     page = web.page("/timeline?kind=page")
@@ -51,12 +45,10 @@ def test_what_was_done_to_a_page_is_told_and_leads_to_the_page(web: Web) -> None
     assert page.all("a", href="/pages/person-ana")
 
 
-def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web: Web) -> None:
+def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web):
     tea, turn = web.m.remember("Ana prefers tea"), web.m.observe("Let's ship")
     web.m.outcome([tea.id, turn.id], 1.0)
-    with Memory(web.m.folder, by="mcp:3f9a", trust="agent") as agent, pytest.raises(NeedsApproval):
-        agent.revise(tea.id, "Ana prefers coffee", reason="she said so")
-    [review] = web.m.reviews.waiting()
+    review = asks(web.m, "revise", tea.id, "Ana prefers coffee", reason="she said so")
     web.m.reviews.reject(review.id, reason="she did not")
     page = web.page("/timeline")
 
@@ -69,7 +61,7 @@ def test_questions_and_judgements_are_told_in_words_and_not_by_ids(web: Web) -> 
     assert "tea" not in web.page("/timeline").text
 
 
-def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) -> None:
+def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web):
     gone = web.m.remember("Bob likes cake", about="person-bob")
     kept = web.m.remember("I like cake")
     web.m.outcome([gone.id], 1.0)
@@ -95,10 +87,10 @@ def test_no_link_leads_to_what_is_not_there_any_more_or_is_anothers(web: Web) ->
     assert [link for place in places for link in dead(web, place)] == []
 
 
-def dead(web: Web, address: str) -> list[str]:
+def dead(web, address):
     """The links of a page that lead to nothing, or to no such place on a page."""
-    links = {str(found.get("href")) for found in web.page(address).all("a")}
-    found = {link: web.get(link.partition("#")[0]) for link in links if not link.startswith("#")}
+    links = {link for link in web.page(address).links if not link.startswith("#")}
+    found = {link: web.get(link.partition("#")[0]) for link in links}
     parts = {link: link.partition("#")[2] for link in found}
     return sorted(
         link for link, answer in found.items()
@@ -106,7 +98,7 @@ def dead(web: Web, address: str) -> list[str]:
     )  # fmt: skip
 
 
-def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> None:
+def test_older_and_newer_lead_through_the_whole_ledger_and_back(web):
     with web.m.batch():
         for number in range(160):
             web.m.observe(f"turn {number}")
@@ -127,7 +119,7 @@ def test_older_and_newer_lead_through_the_whole_ledger_and_back(web: Web) -> Non
     assert not web.page("/timeline?before=60").all("div", data_live="/timeline?before=60")
 
 
-def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_does(web: Web) -> None:
+def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_does(web):
     with web.m.batch():
         for number in range(60):
             web.m.observe(f"turn {number}", session="stand & up", agent="ana")
@@ -150,7 +142,7 @@ def test_a_filter_shows_what_fits_keeps_through_the_pages_and_says_when_nothing_
 @pytest.mark.parametrize(
     "address", ["?before=x", "?after=-1", "?before=" + "9" * 5000, "?kind=nonsense", "?before=%00", "?kind=%E2%80%AE"]
 )
-def test_an_address_that_means_nothing_is_refused_plainly(web: Web, address: str) -> None:
+def test_an_address_that_means_nothing_is_refused_plainly(web, address):
     answer = web.get(f"/timeline{address}")
 
     assert answer.status_code == 400
@@ -160,7 +152,7 @@ def test_an_address_that_means_nothing_is_refused_plainly(web: Web, address: str
 # -- one event ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_event_shows_its_header_its_words_and_its_neighbours(web: Web) -> None:
+def test_an_event_shows_its_header_its_words_and_its_neighbours(web):
     web.m.remember("Ana prefers tea", key="drinks", session="standup")
     web.m.remember("Cleo's own", user="cleo")
     web.m.observe("later")
@@ -171,20 +163,17 @@ def test_an_event_shows_its_header_its_words_and_its_neighbours(web: Web) -> Non
     assert "belief.put/1" in page.text
     assert next(web.m.log(0)).hash in page.text  # the line before
     assert '"text": "Ana prefers tea"' in page.text
-    links = {found.get("href") for found in page.all("a")}
-    assert {"/timeline/0", "/timeline/3", "/timeline?session=standup"} <= links
-    assert "/timeline/2" not in links
+    assert {"/timeline/0", "/timeline/3", "/timeline?session=standup"} <= set(page.links)
+    assert "/timeline/2" not in page.links
 
 
-def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others(web: Web) -> None:
+def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others(web):
     web.m.remember("Ana prefers tea")
     page = web.page("/timeline/1")
 
     assert "convinces nobody else" in page.text
     assert web.m.ledger.checkpoints() == []
     assert web.get("/timeline/1/proof.txt").status_code == 404
-    assert web.post("/timeline/1/sign", data={"csrf": "forged"}).status_code == 403
-    assert web.m.ledger.checkpoints() == []
 
     signed = web.say("/timeline/1/sign")
     assert signed.status_code == 200
@@ -196,15 +185,16 @@ def test_before_a_checkpoint_the_proof_holds_here_and_a_form_signs_it_for_others
     assert check_it in Page(signed.text).text
 
 
-def test_a_long_event_is_cut_and_says_so(web: Web) -> None:
-    web.m.observe("x" * 300_000)
-    page = web.page("/timeline/1")
+def test_a_long_event_is_cut_and_says_so(web):
+    web.m.observe("x" * 300_000, session="s" * 90, agent="a" * 90, metadata={"note": "x" * 900})
+    web.m.remember("x" * 300_000)
+    for address in ("/timeline", "/timeline/1", "/timeline/2"):
+        page = web.page(address)
+        assert len(page.html) < 120_000, address
+        assert ("This is the beginning" in page.text) is (address != "/timeline")
 
-    assert "This is the beginning" in page.text
-    assert len(page.html) + len(web.page("/timeline").html) < 150_000
 
-
-def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:
+def test_an_erased_event_says_so_and_is_still_proved(web):
     name = web.m.remember("a secret to be gone").id
     web.m.erase(name)
     web.m.ledger.checkpoint()
@@ -217,7 +207,7 @@ def test_an_erased_event_says_so_and_is_still_proved(web: Web) -> None:
 
 
 @pytest.mark.parametrize("name", ["2", "999999999", "9" * 5000, "-1", "x", "1.0", "%00", "%D9%A1", "1%2F..%2F2"])
-def test_what_is_no_event_of_this_person_is_not_found(web: Web, name: str) -> None:
+def test_what_is_no_event_of_this_person_is_not_found(web, name):
     web.m.remember("mine")
     web.m.remember("Cleo's own", user="cleo")
     for address in (f"/timeline/{name}", f"/timeline/{name}/proof.txt"):
@@ -228,7 +218,7 @@ def test_what_is_no_event_of_this_person_is_not_found(web: Web, name: str) -> No
     assert web.m.ledger.checkpoints() == []
 
 
-def test_a_stretch_that_was_moved_away_leaves_the_rest_and_says_what_a_proof_needs(web: Web, tmp_path: Path) -> None:
+def test_a_stretch_that_was_moved_away_leaves_the_rest_and_says_what_a_proof_needs(web, tmp_path):
     web.m.remember("old")
     web.m.ledger.compact()
     web.m.ledger.prune(tmp_path / "elsewhere")

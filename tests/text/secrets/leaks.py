@@ -14,6 +14,7 @@ Case = tuple[str, str, str]
 
 _HEX = hexdigits[:16]
 _WORD = ascii_letters + digits
+_CAPITALS = ascii_uppercase + digits
 
 
 def drawn(length: int, letters: str = _WORD, seed: int = 7) -> str:
@@ -37,48 +38,35 @@ def card(start: str, length: int, seed: int = 7) -> str:
     raise AssertionError
 
 
+# Kind, how such a token begins (without the +), how many letters follow, and of which sort.
+_TOKENS = (
+    ("AWS access key", "AKI+A", 16, _CAPITALS), ("AWS access key", "ASI+A", 16, _CAPITALS),
+    *(("GitHub token", f"gh{letter}_", 36, _WORD) for letter in "pousr"),
+    ("GitLab token", "glp+at-", 20, _WORD), ("GitLab token", "gld+t-", 24, _WORD),
+    ("Stripe key", "sk_+live_", 24, _WORD), ("Stripe key", "rk_+live_", 24, _WORD),
+    ("Stripe key", "whs+ec_", 32, _WORD), ("Google API key", "AIz+a", 35, _WORD),
+    ("Google token", "ya2+9.", 60, _WORD), ("API key", "sk+-", 48, _WORD), ("API key", "sk+-proj-", 60, _WORD),
+    ("API key", "sk+-or-v1-", 64, _HEX), ("API key", "gsk+_", 52, _WORD), ("API key", "xai+-", 80, _WORD),
+    ("npm token", "npm+_", 36, _WORD), ("PyPI token", "pypi+-AgE", 80, _WORD), ("Twilio key", "S+K", 32, _HEX),
+    ("Hugging Face token", "hf+_", 34, _WORD), ("DigitalOcean token", "dop+_v1_", 64, _HEX),
+    ("Shopify token", "shp+at_", 32, _HEX), ("Databricks token", "dap+i", 32, _HEX),
+    ("Mailgun key", "key+-", 32, _HEX), ("Vault token", "hvs+.", 30, _WORD), ("Docker token", "dckr+_pat_", 27, _WORD),
+    ("Linear key", "lin+_api_", 40, _WORD), ("Notion token", "ntn+_", 46, _WORD), ("Figma token", "fig+d_", 40, _WORD),
+    ("Grafana token", "gls+a_", 40, _WORD), ("Supabase token", "sbp+_", 40, _HEX),
+    ("RubyGems key", "rubygems+_", 48, _HEX), ("age key", "AGE-SECRET+-KEY-1", 58, _CAPITALS),
+)  # fmt: skip
+
+
 def _tokens() -> Iterator[tuple[str, str]]:
-    yield "AWS access key", "AKI" + "A" + drawn(16, ascii_uppercase + digits)
-    yield "AWS access key", "ASI" + "A" + drawn(16, ascii_uppercase + digits)
-    for letter in "pousr":
-        yield "GitHub token", f"gh{letter}_" + drawn(36)
+    yield from ((kind, start.replace("+", "") + drawn(length, sort)) for kind, start, length, sort in _TOKENS)
     yield "GitHub token", "github" + "_pat_" + drawn(22) + "_" + drawn(59)
-    yield "GitLab token", "glp" + "at-" + drawn(20)
-    yield "GitLab token", "gld" + "t-" + drawn(24)
     yield "Slack token", "xox" + "b-" + drawn(12, digits) + "-" + drawn(24)
     yield "Slack token", "xox" + "p-" + drawn(12, digits) + "-" + drawn(24)
     yield "Slack webhook", "hooks.slack" + ".com/services/T" + drawn(9) + "/B" + drawn(9) + "/" + drawn(24)
     yield "Discord webhook", "discord" + ".com/api/webhooks/" + drawn(18, digits) + "/" + drawn(60)
-    yield "Stripe key", "sk_" + "live_" + drawn(24)
-    yield "Stripe key", "rk_" + "live_" + drawn(24)
-    yield "Stripe key", "whs" + "ec_" + drawn(32)
-    yield "Google API key", "AIz" + "a" + drawn(35)
-    yield "Google token", "ya2" + "9." + drawn(60)
-    yield "API key", "sk" + "-" + drawn(48)
-    yield "API key", "sk" + "-proj-" + drawn(60)
     yield "API key", "sk" + "-ant-api03-" + drawn(80) + "AA"
-    yield "API key", "sk" + "-or-v1-" + drawn(64, _HEX)
-    yield "API key", "gsk" + "_" + drawn(52)
-    yield "API key", "xai" + "-" + drawn(80)
-    yield "npm token", "npm" + "_" + drawn(36)
-    yield "PyPI token", "pypi" + "-AgE" + drawn(80)
     yield "SendGrid key", "SG" + "." + drawn(22) + "." + drawn(43)
-    yield "Twilio key", "S" + "K" + drawn(32, _HEX)
     yield "Telegram bot token", drawn(9, digits) + ":" + "A" + drawn(34)
-    yield "Hugging Face token", "hf" + "_" + drawn(34)
-    yield "DigitalOcean token", "dop" + "_v1_" + drawn(64, _HEX)
-    yield "Shopify token", "shp" + "at_" + drawn(32, _HEX)
-    yield "Databricks token", "dap" + "i" + drawn(32, _HEX)
-    yield "Mailgun key", "key" + "-" + drawn(32, _HEX)
-    yield "Vault token", "hvs" + "." + drawn(30)
-    yield "Docker token", "dckr" + "_pat_" + drawn(27)
-    yield "Linear key", "lin" + "_api_" + drawn(40)
-    yield "Notion token", "ntn" + "_" + drawn(46)
-    yield "Figma token", "fig" + "d_" + drawn(40)
-    yield "Grafana token", "gls" + "a_" + drawn(40)
-    yield "Supabase token", "sbp" + "_" + drawn(40, _HEX)
-    yield "RubyGems key", "rubygems" + "_" + drawn(48, _HEX)
-    yield "age key", "AGE-SECRET" + "-KEY-1" + drawn(58, ascii_uppercase + digits)
     yield "JWT", "ey" + "J" + drawn(30) + ".ey" + "J" + drawn(60) + "." + drawn(43)
 
 

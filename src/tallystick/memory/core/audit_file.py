@@ -8,15 +8,14 @@ write waits for the audit, and none fails because of it.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import orjson
 
 from tallystick.memory.core.event_stream import events_from
+from tallystick.projections.database import wait_for_lock
 from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Closed, Refused, TallystickError
 from tallystick.records.event import Event
@@ -76,7 +75,7 @@ class AuditFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         fd = os.open(self.path, flags, 0o600)
         try:
-            yield fd if _lock(fd) else None
+            yield fd if wait_for_lock(fd, _TIMEOUT) else None
         finally:
             os.close(fd)
 
@@ -132,18 +131,6 @@ def _last_line(fd: int, size: int) -> tuple[bytes, int]:
         if begin or not start:
             return tail[begin:end], start + end
         length *= 8
-
-
-def _lock(fd: int) -> bool:
-    until = time.monotonic() + _TIMEOUT
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.002)
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -13,7 +13,7 @@ from tallystick.exchange.detect import AGENT_MEMORY, FORMATS, HEAD, MARKDOWN, de
 from tallystick.ledger.chain import first_line, is_ours
 from tallystick.memory.core.context import Context
 from tallystick.memory.episodes.store import EpisodeStore
-from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export
+from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export, sources
 from tallystick.memory.exchange.importer import ImportRun
 from tallystick.memory.exchange.sources import CannotRead, Source, is_export, sources_in
 from tallystick.memory.services import Services
@@ -66,7 +66,7 @@ def import_from(
         given = given / "pages" if (given / "pages").is_dir() else given
     found = list(sources_in(given))
     files = [each for each in found if isinstance(each, Source)]
-    indexed = {each.folder for each in files if each.is_index}
+    indexed = {each.folder for each in files if each.place.rpartition("/")[2] == agent_memory.INDEX}
     import_run.other = source_of(sha256(given).hexdigest() if isinstance(given, bytes) else str(given.resolve()))
     with context.folder.in_steps():
         for each in found:
@@ -150,7 +150,7 @@ def _format(source: Source, has_index: bool) -> str:
     head = source.head(HEAD)
     if ours := next((name for name, each in _OWN.items() if each.looks_like(head)), ""):
         return ours
-    if not source.is_markdown:
+    if not source.name.lower().endswith(sources.MARKDOWN):
         return detected(head)
     if agent_memory.looks_like(source.place, head, has_index=has_index):
         return AGENT_MEMORY

@@ -74,7 +74,7 @@ class ImportRun:
         self.other = ""  # the source that another memory is here, where its files do not name it
         self._state, self.on_progress = self.folder.state, on_progress or (lambda _: None)
         self._format, self._agent, self._file = "", "", ""
-        self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here
+        self._began: dict[str, tuple[ConversationStart, int]] = {}  # with the last turn of it that is here, from 0 on
         self._times: dict[str, str] = {}
         self._path_of: dict[tuple[str, str], str] = {}  # by conversation and branch
         self._noting: Noting | None = None  # who is known by which name, as long as nobody else writes
@@ -163,7 +163,9 @@ class ImportRun:
         if isinstance(item, Skipped):
             self.skip(self._at(item.place), item.reason)
         elif isinstance(item, ConversationStart):
-            self._began[item.conversation] = (item, self._last_known(item))
+            names = [self._name(item.conversation, turn) for turn in item.ids]
+            here = (number for number in reversed(range(len(names))) if self._is_here(names[number]))
+            self._began[item.conversation] = (item, next(here, -1))
         else:
             place = self._place(item)
             if _length(item) > _MOST_WORDS:
@@ -197,13 +199,6 @@ class ImportRun:
         trust = self.trust(role)
         self._episodes.observe(content=text, id=name, timestamp=at or None, trust=trust, user=self.user, **more)
         self.count("episodes", trust, masked=self.gate.masks.last)
-
-    def _last_known(self, began: ConversationStart) -> int:
-        """The last turn of a conversation that is here, counted from 0 on; -1 if none is."""
-        for number in range(len(began.ids) - 1, -1, -1):
-            if self._is_here(self._name(began.conversation, began.ids[number])):
-                return number
-        return -1
 
     def _is_here(self, name: str) -> bool:
         """Whether it is, or was and had its words erased."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
-from tallystick.exchange.agent_memory import INDEX
 from tallystick.memory.settings import is_old
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.transfer import MARK, Skipped
@@ -27,8 +28,9 @@ LONGEST = 64 << 20  # bytes of a line
 _NO_BOMB = 100 << 20  # bytes: what is smaller than this harms nobody
 _AT_MOST = 100  # times as large as the zip
 _LINES = (".jsonl", ".ndjson", ".json")
-_MARKDOWN = (".md", ".markdown")
+MARKDOWN = (".md", ".markdown")  # how names end that say so; any text is Markdown
 _A_LINK = "a symlink, or not a regular file; symlinks are not followed"
+_HIDDEN = re.compile(r"(?:^|/)(?:\.|__MACOSX)")
 _SHOWN = 3  # names of files that are passed over
 
 STANDARD_INPUT = "standard input"
@@ -48,18 +50,8 @@ class Source:
     place: str = ""  # where it lies, all of the way
 
     @property
-    def is_markdown(self) -> bool:
-        """Whether its name says so. Any text is Markdown."""
-        return self.name.lower().endswith(_MARKDOWN)
-
-    @property
     def folder(self) -> str:
         return self.place.rpartition("/")[0]
-
-    @property
-    def is_index(self) -> bool:
-        """Whether it is the list of an assistant's memory folder."""
-        return self.place.rpartition("/")[2] == INDEX
 
     def head(self, size: int) -> bytes:
         """How it begins."""
@@ -189,7 +181,7 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
     except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
         yield Skipped(name, _why(error))
         return
-    wanted = [each for each in members if _may_hold(each.filename) and not _is_hidden(each.filename)]
+    wanted = [each for each in members if _may_hold(each.filename) and not _HIDDEN.search(each.filename)]
     grown = sum(each.file_size for each in wanted)
     if grown > max(_NO_BOMB, _AT_MOST * path.stat().st_size):
         raise Refused(
@@ -198,16 +190,13 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
         )
     for each in sorted(wanted, key=lambda each: each.filename):
         inside = _safe(f"{name}/{each.filename}")
-        yield Source(inside, each.file_size, _opener(path, each), inside)
+        yield Source(inside, each.file_size, partial(_opened, path, each), inside)
     yield from _passed_over([each.filename for each in members if each not in wanted])
 
 
-def _opener(path: Path, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
-    def opened() -> IO[bytes]:
-        with zipfile.ZipFile(path) as file:  # it stays open as long as the member is
-            return file.open(member)
-
-    return opened
+def _opened(path: Path, member: zipfile.ZipInfo) -> IO[bytes]:
+    with zipfile.ZipFile(path) as file:  # it stays open as long as the member is
+        return file.open(member)
 
 
 def _passed_over(names: list[str]) -> Iterator[Skipped]:
@@ -218,11 +207,7 @@ def _passed_over(names: list[str]) -> Iterator[Skipped]:
 
 
 def _may_hold(name: str, more: tuple[str, ...] = ()) -> bool:
-    return name.lower().endswith((*_LINES, *_MARKDOWN, *more)) and not name.startswith(".")
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+    return name.lower().endswith((*_LINES, *MARKDOWN, *more)) and not name.startswith(".")
 
 
 def _safe(name: str) -> str:

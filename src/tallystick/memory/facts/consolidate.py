@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tallystick.consolidate.classify import Deltas
 from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
@@ -196,14 +196,12 @@ class ConsolidationService:
         now = self._folder.ledger.now()
         found = [(each.key, each.body()) for each in held if each.status == "active"]
         return [
-            _standing(key, body) for key, body in found
+            CurrentFact(
+                key, body["triple"][2], frozenset(claims_in(body.get("views"))), held_time(body.get("valid_from", "")),
+                body.get("trust", "human"),
+            ) for key, body in found
             if not body.get("valid_to") or held_time(body["valid_to"]) > now
         ]  # fmt: skip
-
-
-def _standing(key: str, body: dict[str, Any]) -> CurrentFact:
-    claims, since = frozenset(claims_in(body.get("views"))), held_time(body.get("valid_from", ""))
-    return CurrentFact(key, body["triple"][2], claims, since, body.get("trust", "human"))
 
 
 def _selected(portion: list[Episode], chosen: Filter) -> list[Episode]:

@@ -81,16 +81,12 @@ def _rule(node: Node, columns: tuple[str, ...]) -> ConsolidationRule:
         with _on(value.line):
             alone = ConsolidationRule.from_dict({"id": "one", name: fields[name]})
             Cadence.of(alone.cadence)
-            _check_filter(alone.when_filter, columns)
+            try:
+                parse_filter(alone.when_filter, columns=columns)
+            except ConsolidationRuleError as error:
+                raise FilterError(str(error), error.at, alone.when_filter) from None
     with _on(node.line):
         return ConsolidationRule.from_dict(fields)
-
-
-def _check_filter(text: str, columns: tuple[str, ...]) -> None:
-    try:
-        parse_filter(text, columns=columns)
-    except ConsolidationRuleError as error:
-        raise FilterError(str(error), error.at, text) from None
 
 
 @contextmanager

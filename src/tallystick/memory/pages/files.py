@@ -8,7 +8,6 @@ Whoever writes pages holds `pages.lock`, so that two processes do not write one 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import time
@@ -16,14 +15,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
 from tallystick.memory.core.masking import Masker
-from tallystick.projections.database import Stale
+from tallystick.projections.database import Stale, wait_for_lock
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.markdown import Page, parse
@@ -82,7 +80,8 @@ class PagesAt(Follower[PagesFile]):
                 return
             fd = os.open(self.ledger.folder.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                _lock(fd)
+                if not wait_for_lock(fd, _PATIENCE):
+                    raise Busy("another program is writing pages; try again")
                 self._is_working = True
                 yield
             finally:
@@ -154,20 +153,19 @@ class PagesAt(Follower[PagesFile]):
         if mark.seq + 1 >= self.ledger.chain().first:
             return db.catch_up(events_from(self.ledger, mark.seq + 1))
         db.empty()
-        current = (event for event in held_now(self.state) if not self._is_cleaned(event))
-        return db.catch_up(chain(self._fronts(), current), mark=Bookmark(end.seq, end.hash))
+        return db.catch_up(self._current(), mark=Bookmark(end.seq, end.hash))
 
-    def _is_cleaned(self, event: Event) -> bool:
-        """Whether the last version of a belief is from before its user cleaned everything away."""
-        belief = (event.body or {}).get("belief", {})
-        return bool(belief) and event.seq < self.state.pages.cleaned(belief.get("user", OWNER))
-
-    def _fronts(self) -> Iterator[Event]:
+    def _current(self) -> Iterator[Event]:
+        """The fronts of pages, and the last version of each belief, unless its user has cleaned everything away."""
         if self.state.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
             yield Event(0, self.ledger.end.ts, "", "", "ledger:snapshot", "", None)
         for (user, about), front in self.state.pages.fronts().items():
             body = {"user": user, "about": about, "front": dict(front)}
             yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
+        for event in held_now(self.state):
+            belief = (event.body or {}).get("belief")
+            if not belief or event.seq >= self.state.pages.cleaned(belief.get("user", OWNER)):
+                yield event
 
     def rebuild(self) -> PagesFile:
         """The rows, rebuilt from the ledger, all or none. What is known of the files is kept."""
@@ -253,16 +251,3 @@ class PagesAt(Follower[PagesFile]):
 def is_blank(data: bytes) -> bool:
     """Whether there is nothing to read in a file."""
     return not data or data.isspace()
-
-
-def _lock(fd: int) -> None:
-    """Wait for the lock, and not for ever."""
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise Busy("another program is writing pages; try again") from None
-            time.sleep(0.002)

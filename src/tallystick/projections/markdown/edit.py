@@ -242,15 +242,6 @@ class Draft:
         checked_moment(self.at, "the time")
         object.__setattr__(self, "tags", tags_of(self.tags))
 
-    @classmethod
-    def of(cls, entry: Entry) -> Draft:
-        """A draft of an entry that is there. Refused, if it lacks its id, its time or its tags."""
-        if entry.at is None:
-            raise Refused(f"the entry on line {entry.line} has no time; add one, like [2026-04-20T14:02:11]", "file")
-        return cls(
-            entry.id, entry.at, entry.tags, entry.body, entry.supersedes, entry.superseded_by, entry.is_retracted
-        )  # fmt: skip
-
     @property
     def is_struck(self) -> bool:
         return bool(self.superseded_by) or self.is_retracted

@@ -325,10 +325,8 @@ def _yaml(name: str, value: str | tuple[str, ...]) -> str:
 
 
 def field_splices(page: Page, values: Mapping[str, str | tuple[str, ...]]) -> list[Splice[str]]:
-    """The changes by which the front matter gets these values. Refused, if it cannot be read."""
+    """The changes by which the front matter gets these values. It can be read."""
     front = page.front
-    if front.fault:
-        raise Refused(f"the front matter cannot be read ({front.fault}); fix it by hand first", "file")
     wanted = [(name, values[name]) for name in ORDER if name in values]
     if front.span is None:
         at = int(page.text.startswith("\ufeff"))

@@ -61,19 +61,14 @@ def is_plain(about: str) -> bool:
 
 
 def _file(prefix: str, name: str, whole: str, *, is_plain: bool = True) -> str:
-    slug = _slug(name)
+    # the letters of a name, such that two different slugs also differ where case and accents are ignored
+    folded = _folded(name[: 4 * _LONGEST])
+    kept = "".join(char if char == "_" or is_letter(char) else "-" for char in folded)
+    slug = re.sub("-{2,}", "-", _folded(kept)).encode()[:_LONGEST].decode(errors="ignore").strip("-")
     if is_plain and slug == name:
         return f"{prefix}-{slug}.md"
     digest = blake2s(whole.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
     return f"{prefix}-{slug or 'unnamed'}--{digest}.md"
-
-
-def _slug(name: str) -> str:
-    """The letters of a name, such that two different slugs also differ where case and accents are ignored."""
-    folded = _folded(name[: 4 * _LONGEST])
-    kept = "".join(char if char == "_" or is_letter(char) else "-" for char in folded)
-    slug = re.sub("-{2,}", "-", _folded(kept)).encode()[:_LONGEST].decode(errors="ignore")
-    return slug.strip("-")
 
 
 def _folded(text: str) -> str:

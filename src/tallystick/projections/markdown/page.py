@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import NamedTuple
 
-from tallystick.records.errors import NotFound, Refused
+from tallystick.records.errors import Refused
 
 STATUSES = ("active", "dormant", "archived")
 
@@ -102,13 +102,6 @@ class Page:
     def data(self) -> bytes:
         """The bytes of the file, also those that are not UTF-8."""
         return to_bytes(self.text)
-
-    def entry(self, entry_id: str) -> Entry:
-        """The entry of that id; the first one, if there are several."""
-        for entry in self.entries:
-            if entry.id == entry_id:
-                return entry
-        raise NotFound(f"no entry {entry_id!r} on this page; run `tallystick pages` to list the entries and their ids")
 
 
 def to_text(data: bytes | str) -> str:

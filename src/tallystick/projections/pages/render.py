@@ -170,7 +170,8 @@ def changed(
     fields, seen, said = _fields(as_read, file), orjson.loads(file.front), orjson.loads(seen_front(page))
     lost = {name for name in fields if is_seen and (file.is_due or seen.get(name) != said.get(name))}
     is_any = is_any or bool(drafts) or any(name in lost or name in page.front.fields for name in fields)
-    shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), _title(page, file)
+    shown, gone, title = [(row.n, how(row)) for row in due], there.keys() & set(drops), one_line(file.title)
+    title = escaped(title) if page.title and title != one_line(page.title) else ""  # a page without one gets none
     if not is_any and not gone and not title:
         return Rendering(page.data, shown, seen_front(page))
     if page.front.fault:
@@ -304,12 +305,6 @@ def legal(file: File, name: str) -> Any:
 
 def one_line(title: str) -> str:
     return " ".join(title.split())
-
-
-def _title(page: Page, file: File) -> str:
-    """The new title, if it changed. A page without one gets none."""
-    title = one_line(file.title)
-    return escaped(title) if page.title and title and one_line(page.title) != title else ""
 
 
 def seen_front(page: Page, written: Mapping[str, Any] | None = None, ids: Sequence[str] | None = None) -> str:

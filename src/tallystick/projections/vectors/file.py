@@ -23,10 +23,8 @@ used again; the folder may be removed by hand at any time.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,6 +34,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from tallystick.projections.database import wait_for_lock
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.vectors.names import FORMAT, file_name, read_head
@@ -267,7 +266,7 @@ def locked(home: Path | None) -> Iterator[bool]:
         for folder in (home.parent, home):
             folder.mkdir(mode=0o700, exist_ok=True)
         lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        held = _wait_for(lock)
+        held = wait_for_lock(lock, TIMEOUT)
     except OSError:
         held = False
     try:
@@ -275,18 +274,6 @@ def locked(home: Path | None) -> Iterator[bool]:
     finally:
         if lock >= 0:
             os.close(lock)
-
-
-def _wait_for(lock: int) -> bool:
-    until = time.monotonic() + TIMEOUT
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() > until:
-                return False
-            time.sleep(0.002)
 
 
 def sync_folder(path: Path) -> None:
@@ -336,9 +323,13 @@ def sweep(folder: Path, index: IndexFile, erasures: int) -> None:
         for home in sorted(path for path in folder.iterdir() if path.is_dir()):
             for name in sorted({found[0] for path in home.iterdir() if (found := _NAME.match(path.name))}):
                 _sweep_one(home, name, index, users.get(name))
-        _mark(folder, erasures)
     except OSError as error:
         raise NotWritten(f"cannot remove the vectors of what was erased: {error}") from error
+    with suppress(OSError):  # if it cannot be recorded that it is done, it is done again
+        fresh = folder / f"{_MARK}.new"
+        with open(fresh, "wb", opener=_private) as file:
+            file.write(b"%d\n" % erasures)
+        os.replace(fresh, folder / _MARK)
 
 
 def blocks_of(index: IndexFile, user: str) -> NDArray[np.uint64]:
@@ -364,12 +355,3 @@ def _sweep_one(home: Path, name: str, index: IndexFile, user: str | None) -> Non
 def _must_be(is_mine: bool, home: Path) -> None:
     if not is_mine:
         raise OSError(f"{home} is locked by another process, or not writable")
-
-
-def _mark(folder: Path, erasures: int) -> None:
-    """Record that it is done. If that fails, it is done again."""
-    fresh = folder / f"{_MARK}.new"
-    with suppress(OSError):
-        with open(fresh, "wb", opener=_private) as file:
-            file.write(b"%d\n" % erasures)
-        os.replace(fresh, folder / _MARK)

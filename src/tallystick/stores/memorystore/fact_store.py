@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from hashlib import blake2b
@@ -144,8 +144,8 @@ class SQLiteFactStore(SQLiteStore):
         return [read_delta(delta) for (delta,) in found]
 
 
-def _pin(conn: sqlite3.Connection, new: Statement, at: str) -> None:
-    found = _latest(conn, new.user, new.fact_id)
+def _pin(conn: sqlite3.Connection, new: Fact, at: str) -> None:
+    found = _latest(conn, new.user, new.id)
     current = _read(conn, found) if found else None
     if found is None or current is None or current.status != "active":
         _state(conn, new, at=at, extras=SHAPE.extras(conn))
@@ -154,10 +154,10 @@ def _pin(conn: sqlite3.Connection, new: Statement, at: str) -> None:
         return
     place = _state(conn, new, at=at, extras=SHAPE.extras(conn), follows=True)
     until = new.valid_from or stamp(new.pinned_at)
-    _close(conn, found[0], at=at, status=SUPERSEDED, until=until, by=(new.fact_id, place))
+    _close(conn, found[0], at=at, status=SUPERSEDED, until=until, by=(new.id, place))
 
 
-def _same(current: Fact, new: Statement) -> bool:
+def _same(current: Fact, new: Fact) -> bool:
     """True if the same fact is current already. A lineage that it has is nothing new."""
     fields = ("agent", "payload", "confidence", "metadata", "valid_from", "valid_to")
     is_same = all(getattr(current, name) == getattr(new, name) for name in fields)
@@ -182,24 +182,25 @@ def _apply(conn: sqlite3.Connection, delta: Delta, at: str) -> None:
         replaced |= _heads(conn, user, [name])
     new = _promoted(delta, name, user, agent, is_update=bool(replaced))
     sql = "SELECT 1 FROM fact_sources WHERE user = ? AND episode = ? AND said = ? LIMIT 1"
-    if all(conn.execute(sql, (user, each, new.said)).fetchone() for each in new.episodes):
+    said = _digest_of(agent, new.payload)
+    if all(conn.execute(sql, (user, each, said)).fetchone() for each in new.episodes):
         return  # the same was stated from the same episodes before, whatever became of it
     place = _state(conn, new, at=at, extras=SHAPE.extras(conn), follows=bool(replaced))
     for old in replaced:
-        _close(conn, old, at=at, status=SUPERSEDED, until=new.valid_from, by=(new.fact_id, place))
+        _close(conn, old, at=at, status=SUPERSEDED, until=new.valid_from, by=(new.id, place))
 
 
-def _promoted(delta: AddDelta | UpdateDelta, name: str, user: str, agent: str, *, is_update: bool) -> Statement:
+def _promoted(delta: AddDelta | UpdateDelta, name: str, user: str, agent: str, *, is_update: bool) -> Fact:
     """The fact that a delta states. Without a given id, the id is a digest of its content and its sources."""
     payload = delta.fact_payload
     since = _read_time(payload.get("valid_from")) or (stamp(delta.promotion_ts) if is_update else "")
     episodes = sorted(set(delta.source_episode_ids))
-    return Statement(
-        fact_id=name or f"fact-{_digest([user, _digest_of(agent, payload).hex(), episodes]).hex()}",
+    return _storable(Fact(
+        id=name or f"fact-{_digest([user, _digest_of(agent, payload).hex(), episodes]).hex()}",
         user=user, agent=agent, payload=payload, lineage=[_step(delta)], confidence=delta.confidence,
         pinned_at=delta.promotion_ts, metadata={"channels": delta.channels} if delta.channels else {},
         valid_from=since, valid_to=_read_time(payload.get("valid_to")),
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _step(delta: Delta) -> dict[str, Any]:
@@ -287,7 +288,7 @@ _READ = (
 )
 
 
-def _converted(row: tuple[Any, ...], more: list[str]) -> Statement:
+def _converted(row: tuple[Any, ...], more: list[str]) -> Fact:
     """A fact of another program. Without a user it is the owner's; further columns become metadata."""
     name, user, agent, payload, lineage, confidence, metadata, pinned = row[:8]
     try:
@@ -304,39 +305,20 @@ def _converted(row: tuple[Any, ...], more: list[str]) -> Statement:
         raise Damaged(f"fact {name!r} was made elsewhere and cannot be read ({why}); nothing was changed") from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """A fact to be stated. Once constructed, it can be written."""
-
-    fact_id: str
-    user: str
-    agent: str
-    payload: dict[str, Any]
-    lineage: list[dict[str, Any]]
-    confidence: float
-    pinned_at: datetime
-    metadata: dict[str, Any]
-    valid_from: str = ""
-    valid_to: str = ""
-
-    def __post_init__(self) -> None:
-        whole = {"id": self.fact_id, "user": self.user, "agent": self.agent}
-        try:
-            strict_json.check(whole | {"payload": self.payload, "lineage": self.lineage, "metadata": self.metadata})
-        except ValueError as error:
-            raise Refused(f"the fact cannot be stored: {error}") from None
-
-    @property
-    def said(self) -> bytes:
-        return _digest_of(self.agent, self.payload)
-
-    @property
-    def episodes(self) -> list[str]:
-        return [name for step in self.lineage for name in step.get("source_episode_ids", ())]
+_FREE = ("id", "user", "agent", "payload", "lineage", "metadata")  # the fields that a caller fills freely
 
 
-def _stated(fact: Fact) -> Statement:
-    """The statement of a caller's fact."""
+def _storable(fact: Fact) -> Fact:
+    """A fact that can be written. Refused, if it could not be read back as it is."""
+    try:
+        strict_json.check({name: getattr(fact, name) for name in _FREE})
+    except ValueError as error:
+        raise Refused(f"the fact cannot be stored: {error}") from None
+    return fact
+
+
+def _stated(fact: Fact) -> Fact:
+    """A caller's fact, as it is stated."""
     if fact.status != "active" or fact.superseded_by:
         raise Refused(f"fact {fact.id!r} is {fact.status}; only an active fact can be pinned", "state")
     steps: list[Any] = fact.lineage
@@ -344,11 +326,7 @@ def _stated(fact: Fact) -> Statement:
         named = step.get("source_episode_ids", []) if isinstance(step, dict) else None
         if not isinstance(named, list) or not all(type(name) is str for name in named):
             raise Refused("each step of a lineage must be a dictionary whose source_episode_ids is a list of ids")
-    return Statement(
-        fact_id=fact.id, user=fact.user, agent=fact.agent, payload=fact.payload, lineage=fact.lineage,
-        confidence=float(fact.confidence), pinned_at=fact.pinned_at, metadata=fact.metadata,
-        valid_from=_time(fact.valid_from), valid_to=_time(fact.valid_to),
-    )  # fmt: skip
+    return _storable(replace(fact, valid_from=_time(fact.valid_from), valid_to=_time(fact.valid_to)))
 
 
 def _digest_of(agent: str, payload: Mapping[str, Any]) -> bytes:
@@ -373,21 +351,22 @@ def _time(value: object) -> str:
 
 
 def _state(
-    conn: sqlite3.Connection, new: Statement, *, at: str, extras: Iterable[str] = (), follows: bool = False
+    conn: sqlite3.Connection, new: Fact, *, at: str, extras: Iterable[str] = (), follows: bool = False
 ) -> int:
     """Make `new` current, and return its place."""
     row: dict[str, object] = {
-        "fact_id": new.fact_id, "user": new.user, "agent": new.agent, "payload": orjson.dumps(new.payload),
-        "lineage": orjson.dumps(new.lineage), "confidence": new.confidence, "metadata": orjson.dumps(new.metadata),
-        "pinned_at": stamp(new.pinned_at), "valid_from": new.valid_from, "valid_to": new.valid_to,
-        "said_to": new.valid_to, "believed_from": at, "follows": follows,
+        "fact_id": new.id, "user": new.user, "agent": new.agent, "payload": orjson.dumps(new.payload),
+        "lineage": orjson.dumps(new.lineage), "confidence": float(new.confidence),
+        "metadata": orjson.dumps(new.metadata), "pinned_at": stamp(new.pinned_at), "valid_from": new.valid_from,
+        "valid_to": new.valid_to, "said_to": new.valid_to, "believed_from": at, "follows": follows,
     }  # fmt: skip
     row |= {name: part if type(part := new.payload.get(name)) is str else None for name in _NAMES}
     row |= {name: cell(new.metadata.get(name)) for name in extras}
     names = ", ".join(f'"{name}"' for name in row)
     sql = f"INSERT INTO facts ({names}) VALUES ({', '.join('?' * len(row))})"
     place = int(conn.execute(sql, list(row.values())).lastrowid or 0)
-    sources = [(new.user, name, new.said, place) for name in new.episodes]
+    said = _digest_of(new.agent, new.payload)
+    sources = [(new.user, name, said, place) for name in new.episodes]
     conn.executemany("INSERT OR IGNORE INTO fact_sources VALUES (?, ?, ?, ?)", sources)
     return place
 

@@ -20,7 +20,6 @@ from tallystick.records.fields import names
 from tallystick.records.graph.events import MemoryEvent, digest_of
 from tallystick.records.graph.lifecycle import LifecycleAction
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
-from tallystick.records.path import MemoryPath
 from tallystick.stores.phase.graph import merge as merging
 from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
@@ -48,7 +47,6 @@ class Effects:
 
     nodes: tuple[MemoryNode, ...] = ()
     edges: tuple[MemoryEdge, ...] = ()
-    paths: tuple[MemoryPath, ...] = ()
     path_event: MemoryEvent | None = None
 
 
@@ -242,7 +240,7 @@ def _compact(store: MemoryGraphStore, action: LifecycleAction, at: str) -> Effec
     for name in summary:
         _unchanged(store.load_node(name))
     change = compact(store.list_paths(), action.subject_ids[0], at=at, summary_ids=summary)
-    return Effects(paths=change.paths, path_event=change.event)
+    return Effects(path_event=change.event)
 
 
 _EFFECTS: dict[str, Callable[[MemoryGraphStore, LifecycleAction, str], Effects]] = {

@@ -25,8 +25,8 @@ import orjson
 
 from tallystick.ledger.chain import raw_lines
 from tallystick.ledger.disk import Disk
-from tallystick.records.errors import NotWritable, Refused, UnknownVersion
-from tallystick.records.fields import moment, names
+from tallystick.records.errors import NotWritable, Refused
+from tallystick.records.fields import moment, must_be_known_version, must_be_object, must_be_one_of, names
 from tallystick.records.json import check, loads
 from tallystick.stores.phase.event_log.line_file import TIMEOUT, LineFile
 from tallystick.stores.phase.event_log.protocol import unknown_version
@@ -50,19 +50,15 @@ class AuditRecord:
     schema_version: int = field(default=SCHEMA_VERSION)
 
     def __post_init__(self) -> None:
-        if type(self.schema_version) is not int or self.schema_version != SCHEMA_VERSION:
-            raise UnknownVersion(
-                f"unknown schema version {self.schema_version!r}; this program writes {SCHEMA_VERSION}: upgrade it"
-            )
+        must_be_known_version(self.schema_version, SCHEMA_VERSION)
         for name in ("action", "by", "reason"):
             if type(getattr(self, name)) is not str:
                 raise Refused(f"{name} of an audit record must be text, not {type(getattr(self, name)).__name__}")
         if not self.action:
             raise Refused("an audit record names its action", "required")
-        if self.outcome not in OUTCOMES:
-            raise Refused(f"outcome must be one of {', '.join(OUTCOMES)}, not {self.outcome!r}")
-        if self.approval is not None and type(self.approval) is not dict:
-            raise Refused(f"approval must be an object, not {type(self.approval).__name__}")
+        must_be_one_of("outcome", self.outcome, OUTCOMES)
+        if self.approval is not None:
+            must_be_object("approval", self.approval)
         object.__setattr__(self, "at", moment(self.at))
         object.__setattr__(self, "subject", names(self.subject, "the subject of an audit record"))
         try:

@@ -19,8 +19,7 @@ from tallystick.records.graph.events import (
 from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.protocol import MemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
-from tallystick.stores.phase.graph.base import KeptGraph
-from tallystick.stores.phase.graph.contents import Lines
+from tallystick.stores.phase.graph.base import KeptGraph, Lines
 from tallystick.stores.phase.graph.layout import EVENTS
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 

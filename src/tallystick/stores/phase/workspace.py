@@ -22,7 +22,7 @@ from tallystick.records.graph.nodes import SCHEMA_VERSION
 from tallystick.stores.phase.audit import records_of
 from tallystick.stores.phase.event_log.protocol import TORN
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.contents import PARTS
+from tallystick.stores.phase.graph.base import PARTS
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 

@@ -34,6 +34,7 @@ from starlette.responses import Response
 
 from tallystick.records.errors import Refused
 from tallystick.records.json import loads
+from tallystick.surfaces.server.fields import event_number
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -178,15 +179,9 @@ def whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _number(value: Any) -> Any:
-    """The number of an event, which may come as text."""
-    is_number = isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
-    return int(value) if is_number else whole(value)
-
-
 _WHEN = "The number of an event, a date (2026-05-03: midnight UTC) or a time (2026-05-03T14:00:00Z)."
 _Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
-When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(_number)]
+When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(lambda value: whole(event_number(value)))]
 
 LIMIT = 500
 Name = Annotated[str, InPath(description="A belief's key, its id, or the last six characters of one.", max_length=1000)]
@@ -204,7 +199,7 @@ IdempotencyKey = Annotated[
 
 def moment(text: str) -> int | str | None:
     """A place in the ledger, from a query."""
-    found: int | str = _number(text)
+    found: int | str = event_number(text)
     return None if found == "" else found
 
 
@@ -295,16 +290,12 @@ def place_in(request: Request, cursor: str, *kinds: type) -> list[Any] | None:
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         place: list[Any] = orjson.loads(raw[_CHECKSUM:])
+        is_ours = raw[:_CHECKSUM] == _checksum(request, raw[_CHECKSUM:]) and tuple(map(type, place)) == kinds
     except ValueError:
-        raise _wrong_cursor() from None
-    is_ours = raw[:_CHECKSUM] == _checksum(request, raw[_CHECKSUM:]) and len(place) == len(kinds)
-    if not is_ours or any(type(each) is not kind for each, kind in zip(place, kinds, strict=True)):
-        raise _wrong_cursor()
+        is_ours = False
+    if not is_ours:
+        raise Refused("not a cursor of this list; start again without a cursor, and follow `next`")
     return place
-
-
-def _wrong_cursor() -> Refused:
-    return Refused("not a cursor of this list; start again without a cursor, and follow `next`")
 
 
 def _checksum(request: Request, place: bytes) -> bytes:

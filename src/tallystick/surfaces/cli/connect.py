@@ -182,14 +182,14 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
         done = f"{good('Disconnected.')} The memory stays where it is."
         nothing = f"{client.title} is not connected"
     if not changes:
-        path = shown(str(setup.client.path(project=setup.project)))
-        call.answer(_answer(setup.client, [], written=False), [f"{nothing}: {dim(path)}"])
+        path = shown(str(client.path(project=setup.project)))
+        call.answer(_answer(client, [], written=False), [f"{nothing}: {dim(path)}"])
         return
     if not call.json:
         click.echo("\n".join([*_differences(changes), *(warn(shown(remark)) for remark in remarks)]))
     if not yes and not call.is_attended():
         line = f"Nothing was written. Add {bold('--yes')} to write it."
-        call.answer(_answer(setup.client, changes, written=False), [line])
+        call.answer(_answer(client, changes, written=False), [line])
         return
     if not yes and not click.confirm("\nWrite this?"):
         raise Refused("nothing was changed", "unconfirmed")
@@ -198,7 +198,7 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
         change.carry_out()
         kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
         page.append(f"{dim('Removed' if change.after is None else 'Wrote')} {shown(str(change.path))}{kept}")
-    call.answer(_answer(setup.client, changes, written=True), [*page, done])
+    call.answer(_answer(client, changes, written=True), [*page, done])
 
 
 def _remarks(setup: Setup) -> list[str]:

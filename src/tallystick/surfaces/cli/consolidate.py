@@ -86,8 +86,7 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
                 for rule in rules:
                     memory.rules.put(rule)
             on_demand = dim("  (without a cadence, it runs only on demand)")
-            saved_lines = [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules]
-            call.answer(rules, saved_lines)
+            call.answer(rules, [outcome("Saved", rule.id) + ("" if rule.cadence else on_demand) for rule in rules])
         elif mode == "due":
             _run_due(call, memory, everyone=call.user is None, extractor=options["extractor"])
         elif mode == "drop":
@@ -95,8 +94,7 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
             call.answer({"dropped": options["drop"]}, [outcome("Dropped", options["drop"])])
         elif mode == "listed":
             saved = memory.rules.all()
-            lines = _rule_table(saved) if saved else [dim("No saved rules.")]
-            call.answer(saved, lines)
+            call.answer(saved, _rule_table(saved) if saved else [dim("No saved rules.")])
         else:
             found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
             names = ((each, episode.id if episode else each.source) for each, episode in found)

@@ -74,10 +74,10 @@ def checkpoint(call: Call, repin: bool, yes: bool) -> None:
     purpose.
     """
     if repin and not yes:
-        unattended = "what was pinned before would no longer count; confirm with --yes"
-        question = "Is this the ledger that you mean?"
-        warning = "What was pinned before will no longer count."
-        call.confirm(question, [warning], unattended=unattended, no="the pin stays as it was")
+        call.confirm(
+            "Is this the ledger that you mean?", ["What was pinned before will no longer count."],
+            unattended="what was pinned before would no longer count; confirm with --yes", no="the pin stays as it was",
+        )  # fmt: skip
     with call.memory() as memory:
         with waiting("Signing …"):
             note = memory.ledger.checkpoint(repin=repin)
@@ -126,10 +126,8 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
         proof = memory.ledger.prove(seq or 0)
     if out is not None:
         Path(out).write_text(proof, encoding="utf-8")
-    call.answer(
-        {"seq": seq, "proof": proof, "out": out},
-        lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"],
-    )
+    page = lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"]
+    call.answer({"seq": seq, "proof": proof, "out": out}, page)
 
 
 # -- compact, prune ----------------------------------------------------------------------------------------------------
@@ -153,8 +151,6 @@ def prune(call: Call, to: str) -> None:
     """
     with call.memory() as memory, waiting("Moving …"):
         moved = memory.ledger.prune(to)
+    names = [str(path) for path in moved]
     nothing = [dim("nothing is sealed yet; run `tallystick ledger compact` first")]
-    call.answer(
-        {"moved": [str(path) for path in moved]},
-        [outcome("Moved to", str(path)) for path in moved] or nothing,
-    )
+    call.answer({"moved": names}, [outcome("Moved to", name) for name in names] or nothing)

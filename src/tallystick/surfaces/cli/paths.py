@@ -177,8 +177,4 @@ def show(call: Call, name: str) -> None:
         dim(f"{count(len(beliefs), 'belief')} of its own"),
         *map(_belief_line, beliefs), dim(count(len(events), "event")), *event_lines,
     ]  # fmt: skip
-    value = {
-        "path": path.to_dict(), "said": beliefs,
-        "events": events,
-    }  # fmt: skip
-    call.answer(value, page)
+    call.answer({"path": path.to_dict(), "said": beliefs, "events": events}, page)

@@ -158,8 +158,7 @@ def revise(call: Call, /, name: str, text: tuple[str, ...], reason: str, keep_se
             why = f"quarantined, as {belief.trust} stated it, until a person approves it"
             call.note(f"tallystick: {why}: tallystick review")
     verb = "Nothing to change in" if before and before.seq == belief.seq else "Revised"
-    line = outcome(verb, handle(belief.key), belief.text)
-    call.answer({**belief.to_dict(), "masked": masked}, [line])
+    call.answer({**belief.to_dict(), "masked": masked}, [outcome(verb, handle(belief.key), belief.text)])
 
 
 @command("relate", 'tallystick relate ana-tea ana-sleep "is because of"', "tallystick relate ana-tea ana-sleep ''")

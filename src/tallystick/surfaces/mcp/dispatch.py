@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
@@ -22,11 +21,11 @@ from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.json import texts_in
 from tallystick.surfaces.mcp import consent
 from tallystick.surfaces.mcp.consent import Question
+from tallystick.surfaces.mcp.format import error_line, one_line, wrong_arguments
+from tallystick.surfaces.mcp.resources import Context
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool
-from tallystick.surfaces.mcp.wording import error_line, one_line, wrong_arguments
 from tallystick.surfaces.server.worker import MemoryWorker, Person
 
-Context = ServerRequestContext[Any, Any]
 Result = types.CallToolResult | types.InputRequiredResult
 
 LONGEST = 1 << 20  # characters in one call; a line of the ledger holds no more

@@ -14,20 +14,18 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from tallystick.records.clock import parse_moment, stamp, system_clock
 from tallystick.records.errors import Refused
-from tallystick.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, frame_names, page_names
-from tallystick.surfaces.mcp.wording import quoted, shortened
+from tallystick.surfaces.mcp.format import quoted, shortened
+from tallystick.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, Context, frame_names, page_names
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
     from tallystick.records.history import Change
     from tallystick.surfaces.server.worker import MemoryWorker
 
-Context = ServerRequestContext[Any, Any]
 Given = Mapping[str, str]
 
 START, REVIEW = "start_session", "review_what_you_learned"

@@ -22,13 +22,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tallystick.records.errors import Closed, Refused, TallystickError
-from tallystick.surfaces.mcp.resources import PAGES, frame_names, is_ours, name_in, not_found, page_names
+from tallystick.surfaces.mcp.resources import PAGES, Context, frame_names, is_ours, name_in, not_found, page_names
 from tallystick.surfaces.server.changes import ChangeDetector
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
     from tallystick.memory.memory import Memory
     from tallystick.surfaces.server.worker import MemoryWorker
-
-Context = ServerRequestContext[Any, Any]
 
 EVERY = 0.5  # seconds between two checks
 LIST = "memory://"  # stands for the list of all resources

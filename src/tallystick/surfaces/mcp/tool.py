@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tallystick.records.errors import Refused
 from tallystick.surfaces.present.time import read_moment
-from tallystick.surfaces.server.fields import Described
+from tallystick.surfaces.server.fields import Described, event_number
 
 if TYPE_CHECKING:
     from tallystick.records.review import Applied
@@ -102,11 +102,6 @@ def _names(value: Any) -> Any:
     return found
 
 
-def _number(value: Any) -> Any:
-    """The number of an event may come as text."""
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16 else value
-
-
 def maybe(description: str, **limits: Any) -> Any:
     """An optional field."""
     return Field(default=None, description=description, **limits)
@@ -120,6 +115,6 @@ def moment(given: int | str | None) -> int | datetime | None:
 Texts = Annotated[list[str], BeforeValidator(_list)]
 Names = Annotated[list[str], BeforeValidator(_names)]
 Count = int  # pydantic takes "5" and 5.0 for it too
-When = Annotated[int | str, BeforeValidator(_number)]
+When = Annotated[int | str, BeforeValidator(event_number)]
 
 Name = Annotated[str, Field(description="A belief's id, its last six characters, or its key.")]

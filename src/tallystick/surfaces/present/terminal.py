@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import click
 
@@ -22,24 +23,11 @@ def width() -> int:
     return get_terminal_size().columns
 
 
-def dim(text: str) -> str:
-    return click.style(text, dim=True)
-
-
-def bold(text: str) -> str:
-    return click.style(text, bold=True)
-
-
-def good(text: str) -> str:
-    return click.style(text, fg="green")
-
-
-def warn(text: str) -> str:
-    return click.style(text, fg="yellow")
-
-
-def bad(text: str) -> str:
-    return click.style(text, fg="red", bold=True)
+dim = partial(click.style, dim=True)
+bold = partial(click.style, bold=True)
+good = partial(click.style, fg="green")
+warn = partial(click.style, fg="yellow")
+bad = partial(click.style, fg="red", bold=True)
 
 
 def row(name: str, value: str | list[str]) -> Iterator[str]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tallystick.records.rule import Consolidated
     from tallystick.records.status import Status
     from tallystick.surfaces.mcp.tool import Tool
-    from tallystick.surfaces.server.worker import CallContext, MemoryWorker
+    from tallystick.surfaces.server.worker import MemoryWorker
 
 _MCP_DEPTH = DEPTH + 4  # levels of JSON, with those that the protocol adds around its content
 _NOTICES = 20  # that are kept
@@ -238,15 +238,14 @@ class Rules:
                     lambda context: bool(context.memory.rules.all(everyone=True))
                 )
                 if has_rules:
-                    await self._worker.run(self._look)
+                    await self._worker.run(
+                        lambda context: Schedule(context.memory, done=self._done, failed=self._failed).look()
+                    )
             except Closed:
                 return
             except (TallystickError, OSError, sqlite3.Error) as error:
                 self._failed(f"rules could not be run: {error}")
             await asyncio.sleep(self._every)
-
-    def _look(self, context: CallContext) -> None:
-        Schedule(context.memory, done=self._done, failed=self._failed).look()
 
     def stop(self) -> None:
         """Look no more. Closing the memory waits for a run that has started."""

@@ -1,4 +1,4 @@
-"""Descriptions of the fields that callers give to write something: the same over HTTP and over MCP."""
+"""Fields that callers give, the same over HTTP and over MCP: their descriptions, and the number of an event."""
 
 from __future__ import annotations
 
@@ -37,3 +37,8 @@ class Described(BaseModel):
         for name, field in cls.model_fields.items():
             field.description = field.description or FIELDS.get(name)
         cls.model_rebuild(force=True)
+
+
+def event_number(value: Any) -> Any:
+    """The number of an event, which may come as text; anything else as it is."""
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16 else value

@@ -33,38 +33,29 @@ def create_app(
     """
     app = Starlette(
         routes=[*routes, *(route for page in _PAGES for route in page.routes)],
-        exception_handlers={TallystickError: _refused, HTTPException: _http_error, Exception: _internal_error},
+        exception_handlers=dict.fromkeys((TallystickError, HTTPException, Exception), _error_page),
     )
     app.state.worker, app.state.jobs = worker, integrity.Jobs()
     app.state.notices = [] if notices is None else notices
     return app
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, TallystickError)
-    return _error_page(request, page_status(error), str(error))
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
-    response = _error_page(request, status, _DETAILS.get(status, ""))
-    response.headers.update(error.headers or {})
+async def _error_page(request: Request, error: Exception) -> Response:
+    """The page about an error. Access control logs one of the program, for the person who started the server alone."""
+    if isinstance(error, TallystickError):
+        status, detail = page_status(error), str(error)
+    else:
+        status = HTTPStatus(error.status_code if isinstance(error, HTTPException) else 500)
+        detail = _DETAILS.get(status, "")
+    response = render(
+        request, "error.html", piece="error_piece.html", status=status, title=_TITLES.get(status, status.phrase),
+        detail=detail, **unsaved(request),
+    )  # fmt: skip
+    if isinstance(error, HTTPException):
+        response.headers.update(error.headers or {})
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         response.headers["allow"] = allowed(request.app.routes, request)
     return response
-
-
-async def _internal_error(request: Request, _: Exception) -> Response:
-    """The error itself is logged by access control, where only the person who started the server reads it."""
-    return _error_page(request, HTTPStatus.INTERNAL_SERVER_ERROR, _DETAILS[HTTPStatus.INTERNAL_SERVER_ERROR])
-
-
-def _error_page(request: Request, status: HTTPStatus, detail: str) -> Response:
-    title = _TITLES.get(status, status.phrase)
-    return render(
-        request, "error.html", piece="error_piece.html", status=status, title=title, detail=detail, **unsaved(request)
-    )
 
 
 _TITLES = {

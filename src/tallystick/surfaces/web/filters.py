@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -22,21 +23,15 @@ from tallystick.surfaces.present.time import ago, count, size, when
 _TRUST = {"human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import"}
 
 
-def moment(at: datetime | str | None) -> Markup:
-    """A time, to the second, in this machine's time zone."""
-    return _time(at, when)
-
-
-def age(at: datetime | str | None) -> Markup:
-    """The age of a time, which itself shows on hovering."""
-    return _time(at, ago)
-
-
 def _time(at: datetime | str | None, say: Callable[[str], str]) -> Markup:
     text = at.isoformat() if isinstance(at, datetime) else at or ""
     if not text:
         return Markup("")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(text, when(text), say(text))
+
+
+moment = partial(_time, say=when)  # a time, to the second, in this machine's time zone
+age = partial(_time, say=ago)  # the age of a time, which itself shows on hovering
 
 
 def short(text: str, limit: int = 160) -> str:

@@ -24,7 +24,7 @@ from tallystick.records.errors import Damaged, NotFound, NotWritable, Tallystick
 from tallystick.records.progress import Progress
 from tallystick.surfaces.present.names import copies_in
 from tallystick.surfaces.web.render import command_for, read_form, redirect, render, with_memory
-from tallystick.surfaces.web.timeline import event_line
+from tallystick.surfaces.web.timeline import in_words
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -127,7 +127,7 @@ def _health(memory: Memory) -> dict[str, Any]:
         "files": memory.ledger.files(),
         "copies": [(copy.name, *_written(copy)) for copy in copies[:_COPIES]],  # newest first
         "more_copies": max(len(copies) - _COPIES, 0),
-        "log": [event_line(memory, event) for event in log],  # what the ledger did to itself, newest first
+        "log": [in_words(memory, event) for event in log],  # what the ledger did to itself, newest first
         "commands": {name: command_for(memory, words, takes_user=False) for name, words in commands.items()},
     }
 

@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from starlette.routing import BaseRoute, Route
 
@@ -60,28 +60,21 @@ async def _list(request: Request) -> Response:
     return render(request, "pages.html", piece="pages_list.html", found=found, done=done, once=token_hex(8))
 
 
-class PageRow(NamedTuple):
-    """A page in the list, and the name that opens it."""
-
-    name: str
-    info: PageInfo
-
-
 def _overview(memory: Memory, words: str) -> dict[str, Any]:
     """All pages, or those whose names match `words` and the entries that do."""
     seq = memory.ledger.size - 1  # before the list is read: later events cause another look
     infos = memory.pages.list(include_dormant=True, include_archived=True)
-    found = [PageRow(called(info), info) for info in infos if _matches(info, words)]
+    found = [(called(info), info) for info in infos if _matches(info, words)]  # each with the name that opens it
     groups = []
     for kind, title in _KINDS.items():
-        active = [row for row in found if row.info.status == "active" and kind_of(row.info.about) == kind]
+        active = [(name, info) for name, info in found if info.status == "active" and kind_of(info.about) == kind]
         if active:
             groups.append({"title": title, "pages": active[:_PAGES], "count": len(active)})
     entries = memory.pages.search(words, top_k=_MATCHES, include_superseded=True) if words else []
     return {
         "words": words,
         "groups": groups,
-        "archived": [row for row in found if row.info.status != "active"][:_PAGES],
+        "archived": [(name, info) for name, info in found if info.status != "active"][:_PAGES],
         "matches": [(entry.path.rpartition("/")[2].removesuffix(".md"), entry) for entry in entries],
         "is_empty": not any(info.entry_count for info in infos),
         "seq": seq,

@@ -55,7 +55,8 @@ async def with_memory(request: Request, work: Callable[[Memory], T]) -> T:
 def render(request: Request, template: str, *, piece: str = "", status: int = 200, **context: Any) -> HTMLResponse:
     """A page; or its `piece`, if our own script asks for that. Templates also get `nav`, `here` and `csrf`."""
     here = "/" + request.url.path.strip("/").partition("/")[0]
-    found = _templates().get_template(piece if piece and is_piece(request) else template)
+    is_piece = piece and request.headers.get("x-piece") == "1"
+    found = _templates().get_template(piece if is_piece else template)
     text = found.render(nav=PAGES, here=here, csrf=csrf_of(request), **context)
     return HTMLResponse(text, status, {"Vary": "X-Piece"})  # one address, two answers: no cache may mix them
 
@@ -69,11 +70,6 @@ def page_status(error: TallystickError) -> HTTPStatus:
     """The status of a page about this error. A pending review is not what the form asked for."""
     status = HTTPStatus.FORBIDDEN if isinstance(error, Forged) else status_of(error)
     return HTTPStatus.CONFLICT if status == HTTPStatus.ACCEPTED else status
-
-
-def is_piece(request: Request) -> bool:
-    """True if our own script asks, for the changing part of the page alone."""
-    return request.headers.get("x-piece") == "1"
 
 
 def is_number(text: str) -> bool:

@@ -8,7 +8,6 @@ line; here each change is taken apart, so that the difference can be marked in t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import BaseRoute, Route
@@ -17,7 +16,7 @@ from tallystick.records.errors import Missing, Moved, NotFound, Refused
 from tallystick.records.ids import BELIEF_ID
 from tallystick.records.policy import BELIEF
 from tallystick.records.review import STATUSES
-from tallystick.surfaces.present.diff import Piece, pieces as diff_pieces
+from tallystick.surfaces.present.diff import pieces as diff_pieces
 from tallystick.surfaces.present.reviews import asks, pieces, title
 from tallystick.surfaces.present.text import short
 from tallystick.surfaces.web.filters import client, excerpt
@@ -133,51 +132,32 @@ def _save(memory: Memory, name: str, fields: Mapping[str, str], *, is_approval: 
 # -- a review in words -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One thing that an approval would change. `words` mark the difference; without them, `text` is everything."""
-
-    mark: str
-    text: str
-    name: str = ""
-    was: str | None = None
-    words: tuple[Piece, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewView:
-    """A review, and what it is about."""
-
-    review: Review
-    title: str
-    changes: tuple[Change, ...]
-    client: str
-    command: str
-    is_granted: bool
-
-    @property
-    def is_quarantined(self) -> bool:
-        return self.review.action.kind == _QUARANTINED
-
-
 def question(memory: Memory, review: Review) -> str:
     """The request of a review, in a line, with the current text."""
     return _title(review, [memory.get(version, path=review.action.path) for version in review.action.target])
 
 
-def _view(memory: Memory, review: Review, *, as_asked: bool = False) -> ReviewView:
-    """A review with what it would change: as that is now, or as it was when it was requested."""
+def _view(memory: Memory, review: Review, *, as_asked: bool = False) -> dict[str, Any]:
+    """A review with what it would change: as that is now, or as it was when it was requested.
+
+    Each change is a `Piece`, with the difference in its words marked where it has one.
+    """
     action, moment = review.action, review.seq if as_asked else None
     found = [_belief(memory, version, action.path, moment) for version in action.target]
     changes = []
-    for mark, text, name, was in pieces(review, found):
-        after, before = excerpt(text, _CHANGE), excerpt(was, _CHANGE) if was is not None else None
-        words = tuple(diff_pieces(before, after)) if before is not None and not name else ()
-        changes.append(Change(mark, after, name, before, words))
-    return ReviewView(
-        review, _title(review, found), tuple(changes), client(action.by),
-        command_for(memory, f"review approve {review.id[-6:]}"), bool(review.marker) and review.status == "waiting",
-    )  # fmt: skip
+    for each in pieces(review, found):
+        was = excerpt(each.was, _CHANGE) if each.was is not None else None
+        cut = each._replace(text=excerpt(each.text, _CHANGE), was=was)
+        changes.append((cut, diff_pieces(was, cut.text) if was is not None and not cut.name else []))
+    return {
+        "review": review,
+        "title": _title(review, found),
+        "changes": changes,
+        "client": client(action.by),
+        "command": command_for(memory, f"review approve {review.id[-6:]}"),
+        "is_granted": bool(review.marker) and review.status == "waiting",
+        "is_quarantined": action.kind == _QUARANTINED,
+    }
 
 
 def _belief(memory: Memory, version: str, path: str, moment: int | None) -> Belief | None:

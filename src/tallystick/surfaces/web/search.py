@@ -88,27 +88,14 @@ class Place(NamedTuple):
 
 
 async def _search(request: Request) -> Response:
-    typed = _typed(request.query_params)
+    typed, status, task = _typed(request.query_params), 200, None
     try:
         form = _parse(typed)
         found = await with_memory(request, lambda memory: _results(memory, form))
-        is_asked = form.question or form.frame
-        return _page(request, found, task=None if is_asked else BackgroundTask(_warm_up, request))
+        task = None if form.question or form.frame else BackgroundTask(_warm_up, request)
     except TallystickError as error:
-        message = str(error)
+        message, status = str(error), status_of(error)
         found = await with_memory(request, lambda memory: _results(memory, SearchForm(typed), error=message))
-        return _page(request, found, status=status_of(error))
-
-
-async def _warm_up(request: Request) -> None:
-    """Load what answers a question while it is being typed. If that fails, so will the question."""
-    with suppress(TallystickError):
-        await with_memory(request, lambda memory: memory.recall("anything", k=1, receipt=False))
-
-
-def _page(
-    request: Request, found: dict[str, Any], *, status: int = 200, task: BackgroundTask | None = None
-) -> Response:  # fmt: skip
     outcome = request.query_params.get("noted", "")
     page = render(
         request, "search.html", piece="search_piece.html", status=status, found=found,
@@ -116,6 +103,12 @@ def _page(
     )  # fmt: skip
     page.background = task
     return page
+
+
+async def _warm_up(request: Request) -> None:
+    """Load what answers a question while it is being typed. If that fails, so will the question."""
+    with suppress(TallystickError):
+        await with_memory(request, lambda memory: memory.recall("anything", k=1, receipt=False))
 
 
 async def _outcome(request: Request) -> Response:

@@ -13,7 +13,6 @@ this folder.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -79,24 +78,6 @@ _TONES = {  # the colours of their chips
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class EventLine:
-    """One event, as one line of a list."""
-
-    seq: int
-    ts: str
-    verb: str
-    tone: str
-    name: str
-    words: str
-    is_erased: bool
-    client: str
-    trust: str
-    session: str
-    agent: str
-    address: str
-
-
 async def _list(request: Request) -> Response:
     filters = {name: request.query_params.get(name, "").strip()[:_FIELD] for name in _FIELDS}
     before, after = (_number(request, name) for name in ("before", "after"))
@@ -123,9 +104,9 @@ def _timeline(memory: Memory, filters: Mapping[str, str], before: int | None, af
         before=before, after=after, limit=_AT_ONCE, op=kind, by=filters["source"], session=filters["session"],
         agent=filters["agent"],
     )  # fmt: skip
-    lines = [event_line(memory, event) for event in page.events]
+    days = groupby((in_words(memory, event) for event in page.events), key=lambda line: day_of(line["event"].ts))
     return {
-        "days": [(day_name(day), list(some)) for day, some in groupby(lines, key=lambda line: day_of(line.ts))],
+        "days": [(day_name(day), list(lines)) for day, lines in days],
         "size": memory.ledger.size,
         "older": _address(filters, before=page.older) if page.older is not None else "",
         "newer": _address(filters, after=page.newer) if page.newer is not None else "",
@@ -143,18 +124,23 @@ def _address(filters: Mapping[str, str], **place: int) -> str:
 # -- an event in words -------------------------------------------------------------------------------------------------
 
 
-def event_line(memory: Memory, event: Event) -> EventLine:
+def in_words(memory: Memory, event: Event, room: int = _LINE) -> dict[str, Any]:
     """An event in words. What it names without repeating it is looked up, as it is now."""
-    name, words, *_ = _summary(memory, event, _LINE)
-    session, agent = _scope(event)
-    return EventLine(
-        event.seq, event.ts, _verb(event.op), _TONES.get(event.op, ""), name, words, event.body is None,
-        client(event.by), _trust(event), session, agent, _subject(memory, event),
-    )  # fmt: skip
-
-
-def _verb(op: str) -> str:
-    return _VERBS.get(op) or op.partition("/")[0].replace(".", " ")
+    body = event.body or {}
+    stated = next((body[name] for name in ("belief", "episode", "action") if isinstance(body.get(name), Mapping)), None)
+    name, words, *_ = _summary(memory, event, room)
+    return {
+        "event": event,
+        "verb": _VERBS.get(event.op) or event.op.partition("/")[0].replace(".", " "),
+        "tone": _TONES.get(event.op, ""),
+        "name": name,
+        "words": words,
+        "client": client(event.by),
+        "trust": "" if stated is None else str(stated.get("trust", "human")),  # of the speaker, where the event has it
+        "session": str((stated or {}).get("session", "")),
+        "agent": str((stated or {}).get("agent", "")),
+        "address": _subject(memory, event),
+    }
 
 
 def _summary(memory: Memory, event: Event, room: int) -> EventSummary:
@@ -180,24 +166,6 @@ def _text(memory: Memory, name: str) -> str:
         return belief.text
     episode = memory.episodes.find(name)
     return episode.content if episode else ""
-
-
-def _trust(event: Event) -> str:
-    """The trust of the speaker, where the event has it."""
-    body = event.body or {}
-    for name in ("belief", "episode", "action"):
-        if isinstance(body.get(name), Mapping):
-            return str(body[name].get("trust", "human"))
-    return ""
-
-
-def _scope(event: Event) -> tuple[str, str]:
-    """The session and the agent that an event names."""
-    body = event.body or {}
-    for name in ("belief", "episode"):
-        if isinstance(body.get(name), Mapping):
-            return str(body[name].get("session", "")), str(body[name].get("agent", ""))
-    return "", ""
 
 
 def _subject(memory: Memory, event: Event) -> str:
@@ -271,17 +239,10 @@ def _view(memory: Memory, seq: int) -> dict[str, Any]:
     body = "" if event.body is None else orjson.dumps(event.body, option=orjson.OPT_INDENT_2).decode()
     body = shown_in_json(body)
     earlier, later = memory.log_page(before=seq, limit=1).events, memory.log_page(after=seq, limit=1).events
-    session, agent = _scope(event)
     signed = {each.size: each.at for each in memory.ledger.checkpoints() if not each.trouble}
     file = f"event-{seq}.proof.txt"
     return {
-        "event": event,
-        "verb": _verb(event.op),
-        "words": _summary(memory, event, _WHOLE).words,
-        "address": _subject(memory, event),
-        "trust": _trust(event),
-        "session": session,
-        "agent": agent,
+        **in_words(memory, event, _WHOLE),
         "body": body[:_JSON],
         "is_cut": len(body) > _JSON,
         "earlier": earlier[0].seq if earlier else None,

@@ -127,18 +127,6 @@ def event_of(raw: bytes) -> MemoryEvent:
     return MemoryEvent.judged(fields_of(raw))
 
 
-def lines_of(events: Iterable[MemoryEvent]) -> dict[str, bytes]:
-    """The lines of new events, by id. Refused, if an id occurs twice, or a line would be too long."""
-    fresh: dict[str, bytes] = {}
-    for event in events:
-        if not isinstance(event, MemoryEvent):
-            raise Refused(f"a log accepts memory events, not {type(event).__name__}")
-        must_be_free(event.id, fresh)
-        fresh[event.id] = event.to_line()
-        must_fit(event.id, fresh[event.id])
-    return fresh
-
-
 def must_fit(name: str, line: bytes) -> None:
     """Refused, if a line would be too long to be read again."""
     if len(line) >= MAX_LINE:
@@ -171,9 +159,13 @@ class LineEventLog(ABC):
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several, or, if one of them is refused, none."""
-        lines = lines_of(events)
+        lines = []
+        for event in events:
+            if not isinstance(event, MemoryEvent):
+                raise Refused(f"a log accepts memory events, not {type(event).__name__}")
+            lines.append((event.id, event.to_line()))
         if lines:
-            self.extend_lines(lines.items())
+            self.extend_lines(lines)
 
     def extend_new(self, lines: Mapping[str, bytes]) -> None:
         """Add those of some judged events (by id, without newlines) that are new.

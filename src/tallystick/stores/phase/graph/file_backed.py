@@ -18,6 +18,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -28,8 +29,7 @@ from tallystick.records.errors import Damaged, NotWritable, Refused
 from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.line_file import READ_ONLY, TIMEOUT, not_written
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import KeptGraph
-from tallystick.stores.phase.graph.contents import PARTS, Changes, Contents
+from tallystick.stores.phase.graph.base import PARTS, Changes, Contents, KeptGraph
 from tallystick.stores.phase.graph.layout import WORKSPACE, Problem, Shard, Stamp
 
 
@@ -97,11 +97,6 @@ class FileBackedMemoryGraphStore(KeptGraph):
         for problem in self._problems():
             if problem.code == layout.UNKNOWN_VERSION:
                 raise NotWritable(f"{problem.place}: {problem.reason}; upgrade tallystick: nothing was written")
-
-    def broken(self) -> list[str]:
-        """The files of records in which something could not be read."""
-        with self._reading():
-            return [place for place, shard in sorted(self._shards.items()) if shard.problems]
 
     def edited(self) -> list[str]:
         """The files that are not as tallystick wrote them, though all in them could be read."""
@@ -236,7 +231,7 @@ class FileBackedMemoryGraphStore(KeptGraph):
             table, shards = self._contents.tables[part], {place: self._shards[place] for place in self._places(part)}
             fresh = {name for name, line in lines.items() if table.get(name) != line}
             gone = (changes.gone.get(part, set()) & table.keys()) - lines.keys()
-            is_odd = any(shard.problems or not shard.is_neat for shard in shards.values())
+            is_odd = any(not shard.is_neat or (changes.rewrite and shard.problems) for shard in shards.values())
             if not (fresh or gone or (is_odd and changes.rewrite)):
                 continue
             width = layout.width_for(len(table) - len(gone) + len(fresh - table.keys()))
@@ -280,7 +275,8 @@ class FileBackedMemoryGraphStore(KeptGraph):
         for place in [place for place in files if self._shards.get(place, Shard()).problems]:
             own_folder(self._disk, self.root / layout.DAMAGED)
             data = (self.root / place).read_bytes()
-            write_new(self._disk, self.root / layout.DAMAGED / layout.kept_name(place, data), data)
+            name = f"{place.replace('/', '-')}.{sha256(data).hexdigest()[:8]}"  # the same bytes are stored once
+            write_new(self._disk, self.root / layout.DAMAGED / name, data)
             self._disk.sync_folder(self.root / layout.DAMAGED)
         put = [place for place, (_, data) in files.items() if data]
         for place in put:

@@ -40,7 +40,7 @@ from tallystick.records.graph.envelope import KEYS, KINDS, key_of, settled_line
 from tallystick.records.graph.nodes import SCHEMA_VERSION, line_of
 from tallystick.records.json import loads
 from tallystick.stores.phase.event_log.protocol import reason_of, unknown_version
-from tallystick.stores.phase.graph.contents import PARTS, Row, row_of
+from tallystick.stores.phase.graph.base import PARTS, Row, row_of
 
 WORKSPACE, EVENTS, AUDIT, RUNTIME = "workspace.json", "events.jsonl", "audit.jsonl", "runtime.json"
 LOCK, DAMAGED = "lock", "damaged"
@@ -227,20 +227,10 @@ def _read(part: str, line: bytes) -> tuple[str, Row]:
     return name, row_of(part, settled_line(part, own, fields) if part in KINDS else own, fields)
 
 
-def lacks_audit(root: Path) -> bool:
-    """True if the audit of a folder is missing: its lock is created with it."""
-    return os.path.lexists(root / (AUDIT + ".lock")) and not os.path.lexists(root / AUDIT)
-
-
 def lacks_log(root: Path) -> bool:
     """True if the log of a folder is missing. Its lock and the runtime's note are created with it, not before."""
     made = (root / (EVENTS + ".lock"), root / RUNTIME)
     return all(map(os.path.lexists, made)) and not os.path.lexists(root / EVENTS)
-
-
-def kept_name(place: str, data: bytes) -> str:
-    """The name in `damaged/` of a file that could not be read. The same bytes are stored once."""
-    return f"{place.replace('/', '-')}.{sha256(data).hexdigest()[:8]}"
 
 
 def is_own(name: str) -> bool:

@@ -60,4 +60,4 @@ class MemoryGraphStore(Protocol):
     def export_envelope(self) -> GraphEnvelope: ...
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
-        """Import all of it, or nothing. A record with the same id is replaced; an event never is."""
+        """Import all of it; nothing, if one record is refused. A record of the same id is replaced, an event never."""
