@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick.decide import beliefs as decide, paths as paths
+from tallystick.decide import paths as paths
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft
 from tallystick.records.policy import DEFAULT
@@ -31,27 +31,6 @@ def desk() -> PathDesk:
     return desk
 
 
-def test_what_a_branch_says_of_an_ancestors_belief_names_the_version_it_was_made_from(desk):
-    version = desk.known.get("a").body()["id"]
-    [draft] = desk.put("coffee", "a", "b")
-
-    assert (draft.op, draft.body["over"], draft.body["belief"]["path"]) == ("belief.put/1", [version], "b")
-    [draft] = desk.put("cocoa", "a", "b")
-    assert (draft.op, draft.body["replaces"]) == ("belief.supersede/1", [desk.events[2].body["belief"]["id"]])
-    assert "over" not in draft.body
-
-
-@pytest.mark.parametrize(("how", "status"), [("forget", "tombstone"), ("invalidate", "invalidated")])
-def test_what_falls_on_a_branch_is_a_version_of_the_branchs_own(desk, how, status):
-    [draft] = getattr(decide, how)(desk.known, "a", desk.draw, reason="no", path="b")
-
-    said = draft.body["belief"]
-    assert (draft.op, said["status"], said["reason"], said["text"]) == ("belief.put/1", status, "no", "tea")
-    desk.record([draft])
-    assert getattr(decide, how)(desk.known, "a", desk.draw, reason="no", path="b") == []
-    assert desk.known.get("a").status == "active"
-
-
 def test_a_merge_says_what_each_version_was_made_from_and_ends_with_the_path(desk):
     [changed] = desk.put("coffee", "a", "b")
     [new] = desk.put("cake", "c", "b")
@@ -63,15 +42,6 @@ def test_a_merge_says_what_each_version_was_made_from_and_ends_with_the_path(des
         "user": "me", "path": "b", "into": "", "rule": "review",
         "brought": [[*draft.body["merged"], draft.body["belief"]["id"]] for draft in (first, second)],
     }  # fmt: skip
-
-
-def test_what_comes_from_higher_up_is_brought_over_it(desk):
-    desk.record(paths.branch(desk.known, "me", "c", "b"))
-    desk.put("coffee", "a", "c")
-    first, _ = desk.merge("c")
-
-    assert (first.op, first.body["over"]) == ("belief.put/1", [desk.known.get("a").body()["id"]])
-    assert desk.known.get("a", path="b").body()["text"] == "coffee"
 
 
 def test_the_event_of_a_merge_names_only_so_many(desk, monkeypatch):

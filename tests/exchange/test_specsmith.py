@@ -44,56 +44,27 @@ def test_a_list_may_stand_in_an_object_of_its_own_name(kind):
     assert read(b'{"version": 1, "%bs": %b}' % (kind.encode(), bare), kind) == read(bare, kind)
 
 
-def test_only_the_title_becomes_the_label():
-    found = read_one({"id": "R", "label": "no", "name": "no", "description": "no", "title": None})
-
-    assert isinstance(found, Item)
-    assert found.label == ""
-
-
 @pytest.mark.parametrize(
-    ("status", "meant"),
+    ("entry", "meant"),
     [
-        *[(status, "deprecated") for status in ("deprecated", "DEPRECATED by R2", "Deprecating soon")],
-        *[(status, "active") for status in ("accepted", "tombstone", "", None)],
+        ({"label": "no", "name": "no", "description": "no", "title": None}, {"label": ""}),
+        *[({"status": said}, {"status": "deprecated"}) for said in ("deprecated", "DEPRECATED by R2", "Deprecating")],
+        *[({"status": said}, {"status": "active"}) for said in ("accepted", "tombstone", "", None)],
+        *[({"confidence": value}, {"confidence": value}) for value in (0, 1, 0.6, -0.0, None)],
     ],
 )
-def test_a_status_that_speaks_of_deprecation_is_deprecated_and_any_other_is_active(status, meant):
-    found = read_one({"id": "R", "status": status})
+def test_title_status_and_confidence_are_taken_as_they_are_meant(entry, meant):
+    found = read_one({"id": "R", **entry})
 
     assert isinstance(found, Item)
-    assert found.status == meant
+    assert {name: getattr(found, name) for name in meant} == meant
 
 
-@pytest.mark.parametrize(("given", "meant"), [(0, 0.0), (1, 1.0), (0.6, 0.6), (-0.0, 0.0), (None, None)])
-def test_a_confidence_between_nought_and_one_is_taken(given, meant):
-    found = read_one({"id": "R", "confidence": given})
-
-    assert isinstance(found, Item)
-    assert found.confidence == meant
-
-
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (7.5, "confidence: 7.5 is not between 0 and 1"),
-        (-0.1, "confidence: -0.1 is not between 0 and 1"),
-        (2, "confidence: 2 is not between 0 and 1"),
-        (float("nan"), "confidence: not a finite number"),
-        (float("inf"), "confidence: not a finite number"),
-        (2**70, "confidence: an integer beyond 64 bits"),
-        (True, "confidence: not a number"),
-        ("0.9", "confidence: not a number"),
-        ([0.9], "confidence: not a number"),
-    ],
-)
-def test_a_bad_confidence_is_reported_and_the_items_beside_it_are_taken(bad, reason):
-    beside = [{"id": "A"}, {"id": "B", "confidence": bad}, {"id": "C"}]
-
-    items, skipped = read(json.dumps(beside).encode(), "requirement")
-
-    assert [item.id for item in items] == ["A", "C"]
-    assert skipped == [Skipped(1, "B", reason)]
+BAD_CONFIDENCE = [
+    (7.5, "7.5 is not between 0 and 1"), (-0.1, "-0.1 is not between 0 and 1"), (2, "2 is not between 0 and 1"),
+    (float("nan"), "not a finite number"), (float("inf"), "not a finite number"), (2**70, "an integer beyond 64 bits"),
+    (True, "not a number"), ("0.9", "not a number"), ([0.9], "not a number"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -111,6 +82,7 @@ def test_a_bad_confidence_is_reported_and_the_items_beside_it_are_taken(bad, rea
         ({"id": "R", "title": 7}, Skipped(0, "R", "title: not text")),
         ({"id": "R", "status": {"is": "deprecated"}}, Skipped(0, "R", "status: not text")),
         ({"id": "R", "cost": [1, float("nan")]}, Skipped(0, "R", "cost[1]: not a finite number")),
+        *(({"id": "R", "confidence": bad}, Skipped(0, "R", f"confidence: {why}")) for bad, why in BAD_CONFIDENCE),
     ],
 )
 def test_an_entry_that_cannot_be_taken_is_reported_with_the_reason(entry, skipped):
@@ -125,10 +97,10 @@ def test_of_two_entries_with_one_id_the_first_stands_and_the_second_is_reported(
 
 
 def test_an_entry_that_was_skipped_does_not_stand_in_the_way_of_a_good_one():
-    items, skipped = read(b'[{"id": "R", "confidence": 9}, {"id": "R"}]', "requirement")
+    items, skipped = read(b'[{"id": "A"}, {"id": "R", "confidence": 9}, {"id": "R"}]', "requirement")
 
-    assert [item.data for item in items] == [{"id": "R"}]
-    assert [one.index for one in skipped] == [0]
+    assert [item.data for item in items] == [{"id": "A"}, {"id": "R"}]
+    assert [one.index for one in skipped] == [1]
 
 
 @given(st.lists(entries, max_size=6))

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import back_up
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.verify import verify
 from tallystick.records.errors import Damaged, Refused
@@ -379,7 +378,7 @@ def test_an_erasure_behind_the_break_that_was_not_finished_is_finished(root):
 def test_places_that_hold_copies_are_still_known_when_the_chain_is_mended(root, tmp_path):
     fill(root, 8)
     with opened(root) as folder:
-        back_up(folder.ledger, tmp_path / "elsewhere")
+        folder.ledger.back_up(tmp_path / "elsewhere")
         copies = folder.ledger.standing.copies
     damage_header(wal(root), 3)
 

@@ -169,6 +169,10 @@ CLAIM_NOTHING = [
 ]  # fmt: skip
 
 REPEATS = [
+    ("It costs $5,000", "It costs $5000"),
+    ("It weighs 3,500kg", "It weighs 3500 kg"),
+    ("Dr. Smith called", "Dr Smith called"),
+    ("The wall is gray.", "The wall is grey"),
     ("Ana likes tea", "ana likes tea."),
     ("The user prefers dark mode", "User prefers the dark mode!"),
     ("the port is 5432", "Actually, the port is now 5432."),
@@ -190,6 +194,12 @@ REPEATS = [
 ]  # fmt: skip
 
 NOT_REPEATS = [
+    ("It is not just tea", "It is not tea"),
+    ("Bob called. Ana paid.", "Bob called Ana. Paid."),
+    ("It costs €5,00", "It costs €500"),
+    ("It weighs 3,500kg", "It weighs 3.500kg"),
+    ("Call +49-30-12", "Call 49-30-12"),
+    ("Mr Gray came", "Mr Grey came"),
     ("Ana likes tea", "Bob likes tea"),
     ("Ana likes tea", "Ana likes green tea"),
     ("Ana knows Bob", "Bob knows Ana"),
@@ -332,31 +342,3 @@ def test_my_at_the_head_of_a_sentence_is_no_name():
 
     assert said is not None
     assert said.is_definite
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("It is not just tea", "It is not tea"),
-        ("Bob called. Ana paid.", "Bob called Ana. Paid."),
-        ("It costs €5,00", "It costs €500"),
-        ("It weighs 3,500kg", "It weighs 3.500kg"),
-        ("Call +49-30-12", "Call 49-30-12"),
-        ("Mr Gray came", "Mr Grey came"),
-    ],
-)
-def test_what_differs_in_a_sign_that_says_something_is_no_repeat(one, other):
-    assert not is_repeat(one, other)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("It costs $5,000", "It costs $5000"),
-        ("It weighs 3,500kg", "It weighs 3500 kg"),
-        ("Dr. Smith called", "Dr Smith called"),
-        ("The wall is gray.", "The wall is grey"),
-    ],
-)
-def test_what_differs_in_how_it_is_written_is_a_repeat(one, other):
-    assert is_repeat(one, other)
