@@ -3,9 +3,9 @@
     python bench/start.py [--blocks 10000] [--folder FOLDER]
 
 `tallystick --help` is set against a script that imports click and orjson. `tallystick recall` is set against one that
-imports SQLAlchemy and NumPy and opens the same index; ours uses no SQLAlchemy, because its statements are plain SQL, and
-spends the time on the tokenizer, the ledger's tail and the answer. Both are whole processes, run in turns, from compiled
-files, as an installed program is. "Cold" is the process: the files are in the system's cache.
+imports SQLAlchemy and NumPy and opens the same index; ours uses no SQLAlchemy, because its statements are plain SQL,
+and spends the time on the tokenizer, the ledger's tail and the answer. Both are whole processes, run in turns, from
+compiled files, as an installed program is. "Cold" is the process: the files are in the system's cache.
 """
 
 from __future__ import annotations

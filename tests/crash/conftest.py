@@ -20,6 +20,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "memory"
+
+
+@pytest.fixture
 def place() -> Iterator[Path]:
     """A folder that others can reach: pytest's own are for one user alone."""
     path = Path(tempfile.mkdtemp(prefix="tallystick-place-"))

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.backup import restore_from
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import TallystickError
@@ -278,7 +278,7 @@ class World:
 
     def backup(self) -> None:
         made = list[Path]()
-        self._do(self.now, lambda: made.append(back_up(self.ledger)))
+        self._do(self.now, lambda: made.append(self.ledger.back_up()))
         self.copies[made[0].name] = self.now
         if self.pruned:
             self._short.add(made[0].name)

@@ -188,8 +188,7 @@ def test_a_rule_that_is_killed_over_and_over_ends_as_if_it_had_not_been(tmp_path
     assert len(seen) > 1
 
 
-def test_two_processes_that_run_a_rule_at_once_consider_each_episode_once(tmp_path):
-    root = tmp_path / "memory"
+def test_two_processes_that_run_a_rule_at_once_consider_each_episode_once(root, tmp_path):
     fill(root, 80)
     whole = uninterrupted(tmp_path, root, 10)
     for worker, told in [worker_on(root) for _ in "ab"]:

@@ -62,8 +62,7 @@ def test_a_thousand_writes_write_a_thousand_times_as_much_and_not_more(tmp_path)
 
 
 @needs_proc
-def test_opening_with_a_snapshot_reads_only_the_tail(tmp_path):
-    root = tmp_path / "memory"
+def test_opening_with_a_snapshot_reads_only_the_tail(root):
     with opened(root) as ledger:
         for number in range(1500):
             ledger.append([put(f"n{number % 20}", "w" * 300)])
@@ -81,8 +80,7 @@ def test_opening_with_a_snapshot_reads_only_the_tail(tmp_path):
 
 
 @needs_proc
-def test_opening_a_compacted_ledger_does_not_read_what_was_sealed(tmp_path):
-    root = tmp_path / "memory"
+def test_opening_a_compacted_ledger_does_not_read_what_was_sealed(root):
     fill(root, 1500, "words " * 20)
     with opened(root) as ledger:
         size = len(wal(root))
@@ -104,8 +102,7 @@ def test_a_reader_that_is_up_to_date_reads_nothing(tmp_path):
 
 
 @needs_proc
-def test_one_event_is_found_without_reading_the_others(tmp_path):
-    root = tmp_path / "memory"
+def test_one_event_is_found_without_reading_the_others(root):
     fill(root, 2000, "words " * 20)
     with opened(root) as ledger:
         for seq in (1, 700, 1999):

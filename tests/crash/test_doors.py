@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.ledger.backup import back_up, restore_from
+from tallystick.ledger.backup import restore_from
 from tallystick.records.errors import NotFound, NotWritable, Refused, TallystickError
 from tests.crash.disks import in_a_child
 from tests.crash.folder import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
@@ -19,8 +19,7 @@ NOBODY = 65534
 # A forked child
 
 
-def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
-    root = tmp_path / "memory"
+def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(root):
     with opened(root) as ledger:
         ledger.append([put("parent 1")])
 
@@ -28,7 +27,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
             for attempt in (
                 lambda: ledger.append([put("child")]), ledger.compact, ledger.refresh, lambda: list(ledger.events()),
                 lambda: ledger.erase(lambda: (["parent 1"], speaks_of("parent 1"))), lambda: ledger.batch().__enter__(),
-                lambda: back_up(ledger),
+                ledger.back_up,
             ):  # fmt: skip
                 with refuses("forked", str(root)):
                     attempt()
@@ -42,8 +41,7 @@ def test_a_forked_child_is_told_to_open_again_and_its_parent_goes_on(tmp_path):
     chain_of(root)
 
 
-def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_nothing(tmp_path):
-    root = tmp_path / "memory"
+def test_a_child_forked_in_the_middle_of_a_batch_writes_nothing_and_unlocks_nothing(root):
     with opened(root) as ledger:
         ledger.append([put("before")])
 
@@ -98,7 +96,7 @@ def refuses_to_write(ledger) -> None:
             attempt()
         assert one_line(error.value)
     with pytest.raises(TallystickError) as error:
-        back_up(ledger)
+        ledger.back_up()
     assert one_line(error.value)
 
 
@@ -161,7 +159,7 @@ def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
 
     def work() -> None:
         with opened(root) as ledger:
-            copy = back_up(ledger, place / "mine")
+            copy = ledger.back_up(place / "mine")
             assert copy.parent == place / "mine"
             assert (copy / "events.wal").read_bytes() == wal(root)
 
@@ -169,13 +167,12 @@ def test_a_user_who_may_not_write_can_make_a_backup_elsewhere(place):
     assert everything(root) == before
 
 
-def test_a_reader_follows_the_owner_through_compactions_and_restores(tmp_path):
+def test_a_reader_follows_the_owner_through_compactions_and_restores(root):
     """With what a reader may do: it takes nothing over, and it is never behind."""
-    root = tmp_path / "memory"
     with opened(root) as owner:
         owner.append([put("a", 1)])
         with opened(root, read_only=True) as reader:
-            copy = back_up(owner)
+            copy = owner.back_up()
             for number in range(5):
                 owner.append([put("a", number), put(f"n{number}")])
                 reader.refresh()

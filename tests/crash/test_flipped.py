@@ -90,8 +90,7 @@ def test_a_flipped_bit_is_noticed_by_a_reader_too(folder):
     flip_every_byte(folder, check, first=5)
 
 
-def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(tmp_path):
-    root = tmp_path / "memory"
+def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(root):
     with opened(root) as ledger:
         ledger.append([put("a", "one")])
         ledger.append([put("b", "two")])

@@ -172,8 +172,7 @@ def with_words(root: Path) -> None:
         assert m.recall(WORD, words=True)
 
 
-def test_erased_words_leave_no_trace_while_others_have_the_old_index_open(tmp_path: Path) -> None:
-    root = tmp_path / "memory"
+def test_erased_words_leave_no_trace_while_others_have_the_old_index_open(root: Path) -> None:
     with_words(root)
     with Memory(root) as other, closing(sqlite3.connect(root / "index.db")) as plain:
         assert other.recall(WORD, words=True)
@@ -211,8 +210,7 @@ def test_an_older_index_put_back_after_an_erasure_loses_the_words_with_the_next_
     same_as_rebuilt(root)
 
 
-def test_a_half_made_index_of_one_who_died_is_erased_too(tmp_path: Path) -> None:
-    root = tmp_path / "memory"
+def test_a_half_made_index_of_one_who_died_is_erased_too(root: Path) -> None:
     with_words(root)
     shutil.copy(root / "index.db", root / "index.db.999999999-00000000.making")
     shutil.copy(root / "index.db", root / f"index.db.{os.getpid()}-00000000.making")
@@ -408,9 +406,8 @@ def test_an_index_that_belongs_to_another_is_made_anew_where_the_folder_allows_i
     as_nobody(work)
 
 
-def test_a_check_of_what_a_killed_writer_left_finds_nothing_and_changes_nothing(tmp_path: Path) -> None:
+def test_a_check_of_what_a_killed_writer_left_finds_nothing_and_changes_nothing(root: Path) -> None:
     """But SQLite's own scratch file, which it begins anew as soon as somebody looks."""
-    root = tmp_path / "memory"
     with_words(root)
     _killed(root)
     before = everything(root)

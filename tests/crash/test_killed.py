@@ -59,8 +59,7 @@ def test_writers_killed_in_a_loop_lose_nothing_that_was_acknowledged(tmp_path, r
     assert told
 
 
-def test_two_processes_that_write_four_hundred_events_keep_four_hundred(tmp_path):
-    root = tmp_path / "memory"
+def test_two_processes_that_write_four_hundred_events_keep_four_hundred(root):
     writers = [start_writer(root, name, durability, 200) for name, durability in (("one", "full"), ("two", "group"))]
     for process, _ in writers:
         assert process.wait() == 0
@@ -137,9 +136,8 @@ def write_until_closed(ledger: Ledger, name: str, told: list[str], errors: list[
         errors.append(error)
 
 
-def test_closing_while_threads_write_ends_them_and_harms_nothing(tmp_path):
+def test_closing_while_threads_write_ends_them_and_harms_nothing(root):
     """Whoever was told of an event finds it; whoever was not is told that the memory was closed."""
-    root = tmp_path / "memory"
     for _ in range(10):
         told, errors = [], []
         with opened(root, durability="group") as ledger:

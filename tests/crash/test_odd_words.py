@@ -54,8 +54,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", KEPT)
-def test_odd_words_are_kept_exactly_and_the_next_write_too(tmp_path, what):
-    root = tmp_path / "memory"
+def test_odd_words_are_kept_exactly_and_the_next_write_too(root, what):
     with opened(root) as ledger:
         ledger.append([put("odd", KEPT[what])])
         ledger.append([put("next", "is kept")])
@@ -70,8 +69,7 @@ def test_odd_words_are_kept_exactly_and_the_next_write_too(tmp_path, what):
 
 @pytest.mark.parametrize("group", [False, True], ids=["full", "group"])
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_cannot_be_kept_is_refused_with_all_of_its_group_and_nothing_is_written(tmp_path, what, group):
-    root = tmp_path / "memory"
+def test_what_cannot_be_kept_is_refused_with_all_of_its_group_and_nothing_is_written(root, what, group):
     with opened(root, durability="group" if group else "full") as ledger:
         ledger.append([put("before", 1)])
         size = wal(root)
@@ -96,8 +94,7 @@ def test_what_cannot_be_kept_is_refused_with_all_of_its_group_and_nothing_is_wri
     ],
     ids=repr,
 )  # fmt: skip
-def test_what_the_format_cannot_say_is_refused_and_nothing_is_written(tmp_path, draft):
-    root = tmp_path / "memory"
+def test_what_the_format_cannot_say_is_refused_and_nothing_is_written(root, draft):
     with opened(root) as ledger:
         ledger.append([put("before")])
         size = wal(root)
@@ -109,8 +106,7 @@ def test_what_the_format_cannot_say_is_refused_and_nothing_is_written(tmp_path, 
     assert held(root).keys() == {"before"}
 
 
-def test_the_longest_line_that_is_taken_can_be_read_and_torn(tmp_path):
-    root = tmp_path / "memory"
+def test_the_longest_line_that_is_taken_can_be_read_and_torn(root, tmp_path):
     low, high = 1 << 19, 1 << 20
     with opened(root) as ledger:
         ledger.append([put("before")])
@@ -132,8 +128,7 @@ def test_the_longest_line_that_is_taken_can_be_read_and_torn(tmp_path):
         assert held(torn).keys() == {"before"}
 
 
-def test_a_line_longer_than_any_is_damage_and_takes_no_long_time(tmp_path):
-    root = tmp_path / "memory"
+def test_a_line_longer_than_any_is_damage_and_takes_no_long_time(root):
     fill(root, 2)
     whole = wal(root)
     for tail in (b"x" * (3 << 20), b"x" * (3 << 20) + b"\n", whole[-300:-1] * 9000, b"{" * (2 << 20)):

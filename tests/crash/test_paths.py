@@ -68,8 +68,7 @@ class HalfAWrite(Disk):
         os._exit(DIED)
 
 
-def test_whoever_dies_in_a_merge_leaves_the_path_open(tmp_path):
-    root = tmp_path / "memory"
+def test_whoever_dies_in_a_merge_leaves_the_path_open(root):
     with Memory(root) as memory:
         memory.remember("tea", key="a")
         memory.paths.branch("p")
@@ -89,8 +88,7 @@ def test_whoever_dies_in_a_merge_leaves_the_path_open(tmp_path):
         assert held(memory) == {"a": ("coffee", "active"), "b": ("new", "active")}
 
 
-def test_two_who_merge_the_same_path_at_once_bring_it_over_once(tmp_path):
-    root = tmp_path / "memory"
+def test_two_who_merge_the_same_path_at_once_bring_it_over_once(root, tmp_path):
     with Memory(root) as memory:
         memory.paths.branch("p")
         for number in range(5):
@@ -111,8 +109,7 @@ def test_two_who_merge_the_same_path_at_once_bring_it_over_once(tmp_path):
         assert len(list(memory.log(op="path.merge"))) == 1
 
 
-def test_a_program_that_has_the_folder_open_sees_a_path_end_in_another(tmp_path):
-    root = tmp_path / "memory"
+def test_a_program_that_has_the_folder_open_sees_a_path_end_in_another(root):
     with Memory(root) as one, Memory(root) as two:
         one.paths.branch("p")
         on = two.on("p")

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import back_up, check_copy, restore_from
+from tallystick.ledger.backup import check_copy, restore_from
 from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import Busy, Closed, Missing, NotWritable, RolledBack
 from tallystick.records.event import Draft
@@ -50,13 +50,12 @@ class AtCall(Watched):
 # Backups
 
 
-def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
-    root = tmp_path / "memory"
+def test_backups_made_at_once_by_several_processes_are_all_whole(root):
     fill(root, 200, "words " * 50)
 
     def work():
         with opened(root) as ledger:
-            assert len({back_up(ledger) for _ in range(5)}) == 5
+            assert len({ledger.back_up() for _ in range(5)}) == 5
 
     assert at_once(*[work] * 3) == [0] * 3
     assert len(list((root / "backup").iterdir())) == 15
@@ -67,8 +66,7 @@ def test_backups_made_at_once_by_several_processes_are_all_whole(tmp_path):
 @pytest.mark.parametrize(
     ("call", "name"), [("open", "events.wal"), ("open", "000000000000-000000000010.wal"), ("sync_folder", "sealed")]
 )
-def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, call, name):
-    root = tmp_path / "memory"
+def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(root, tmp_path, call, name):
     fill(root, 10)
     with opened(root) as other:
         other.compact()
@@ -83,7 +81,7 @@ def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, cal
             disk = AtCall(call, name, None)
             plain._disk = disk
             disk.act = meanwhile
-            copy = back_up(plain)
+            copy = plain.back_up()
         assert disk.act is None
         expected, end = dict(other.state.held), other.end
     assert check_copy(copy).end == end
@@ -92,14 +90,13 @@ def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(tmp_path, cal
     assert held(tmp_path / "elsewhere") == expected
 
 
-def test_an_erasure_waits_for_no_backup_that_will_never_be_finished(tmp_path):
+def test_an_erasure_waits_for_no_backup_that_will_never_be_finished(root):
     """A backup was killed halfway. Its folder holds words; the next one to erase anything removes it."""
-    root = tmp_path / "memory"
     fill(root, 3)
     with opened(root) as ledger:
         at = 1
         while not list((root / "backup").glob("*.new")):
-            assert in_a_child(lambda at=at: back_up(open_ledger(root, DyingDisk(at)))) == DIED
+            assert in_a_child(lambda at=at: open_ledger(root, DyingDisk(at)).back_up()) == DIED
             at += 1
         [half] = (root / "backup").glob("*.new")
         whole = wal(root)
@@ -110,18 +107,17 @@ def test_an_erasure_waits_for_no_backup_that_will_never_be_finished(tmp_path):
 
 
 @pytest.mark.parametrize("call", ["open", "write", "sync"])
-def test_a_backup_that_is_being_made_is_left_alone(tmp_path, call):
-    root = tmp_path / "memory"
+def test_a_backup_that_is_being_made_is_left_alone(root, call):
     fill(root, 3)
     with opened(root) as ledger:
 
         def meanwhile():
             with opened(root) as other:
                 other.erase(lambda: (["n1"], speaks_of("n1")))
-                back_up(other)
+                other.back_up()
 
         ledger._disk = AtCall(call, "events.wal", meanwhile)
-        copy = back_up(ledger)
+        copy = ledger.back_up()
         assert ledger._disk.act is None
     assert check_copy(copy).end.seq > 3
     assert files_with(root, "words 1") == []
@@ -170,7 +166,7 @@ def test_nobody_writes_to_a_ledger_that_is_about_to_be_replaced(tmp_path):
     template = tmp_path / "template"
     fill(template, 3)
     with opened(template) as ledger:
-        name = back_up(ledger).name
+        name = ledger.back_up().name
         ledger.append([put("later")])
     at = 1
     while True:
@@ -191,12 +187,11 @@ def test_nobody_writes_to_a_ledger_that_is_about_to_be_replaced(tmp_path):
     assert "later" not in shown
 
 
-def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(tmp_path):
+def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(root):
     """They were lost, not erased. What was erased stays erased."""
-    root = tmp_path / "memory"
     fill(root, 4)
     with opened(root) as ledger:
-        copy = back_up(ledger)
+        copy = ledger.back_up()
         [lost] = ledger.events(2, 3)
         ledger.append([Draft(fmt.REPAIR, {"lines": [lost.hash]})])
         ledger.erase(lambda: (["n2"], speaks_of("n2")))
@@ -213,11 +208,10 @@ def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(tmp_pat
     assert b"words 2" not in wal(root)
 
 
-def test_a_folder_that_was_rolled_back_is_refused_until_it_is_restored(tmp_path):
-    root = tmp_path / "memory"
+def test_a_folder_that_was_rolled_back_is_refused_until_it_is_restored(root):
     fill(root, 3)
     with opened(root) as ledger:
-        copy = back_up(ledger)
+        copy = ledger.back_up()
         old = wal(root)
         ledger.append([put("later")])
     (root / "events.wal").write_bytes(old)
@@ -237,7 +231,7 @@ def test_a_lost_ledger_is_never_a_new_beginning_while_anything_speaks_of_it(tmp_
         root = tmp_path / str(number)
         fill(root, 60)
         with opened(root) as ledger:
-            back_up(ledger)
+            ledger.back_up()
             ledger.compact()
         (root / "checkpoint").write_text("something\n")
         for path in list(root.iterdir()):
@@ -252,8 +246,7 @@ def test_a_lost_ledger_is_never_a_new_beginning_while_anything_speaks_of_it(tmp_
 # Reading meanwhile
 
 
-def test_reading_the_log_while_others_compact_leaves_nothing_out(tmp_path):
-    root = tmp_path / "memory"
+def test_reading_the_log_while_others_compact_leaves_nothing_out(root):
     fill(root, 30)
     with opened(root) as reader, opened(root) as writer:
         for steps in (0, 1, 5, 29):
@@ -268,9 +261,8 @@ def test_reading_the_log_while_others_compact_leaves_nothing_out(tmp_path):
             assert len(seen) >= 31
 
 
-def test_readers_and_writers_in_many_threads_see_whole_groups_only(tmp_path):
+def test_readers_and_writers_in_many_threads_see_whole_groups_only(root):
     """Each group puts the same words under two names."""
-    root = tmp_path / "memory"
     stop = threading.Event()
 
     def write(number):
@@ -325,9 +317,8 @@ def test_whoever_decides_may_not_write_and_the_lock_stays_held(tmp_path):
     assert held(tmp_path / "memory").keys() == {"after"}
 
 
-def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(tmp_path):
+def test_a_lock_file_that_someone_removed_is_made_again_and_keeps_writers_apart(root):
     """People remove lock files. Whoever had the folder open must not go on locking the one that is gone."""
-    root = tmp_path / "memory"
     with opened(root) as old:
         old.append([put("before")])
         (root / "lock").unlink()
@@ -361,9 +352,7 @@ def test_a_clock_that_fails_leaves_the_folder_to_others(tmp_path):
     assert held(root).keys() == {"b", "c"}
 
 
-def test_two_who_begin_the_same_memory_at_once_begin_one(tmp_path):
-    root = tmp_path / "memory"
-
+def test_two_who_begin_the_same_memory_at_once_begin_one(root):
     def work(name):
         with opened(root) as ledger:
             ledger.append([put(name)])
@@ -394,7 +383,7 @@ def test_every_error_of_a_closed_ledger_says_to_open_it_again(tmp_path):
     ledger = open_ledger(tmp_path / "memory")
     ledger.close()
     ledger.close()
-    for attempt in (lambda: ledger.append([put("a")]), ledger.refresh, ledger.compact, lambda: back_up(ledger)):
+    for attempt in (lambda: ledger.append([put("a")]), ledger.refresh, ledger.compact, ledger.back_up):
         with pytest.raises(Closed, match=f"{tmp_path / 'memory'} .*closed"):
             attempt()
     assert sorted(os.listdir(tmp_path / "memory")) == ["events.wal", "lock"]

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 
 from tallystick.records.errors import Damaged, Missing, RolledBack
-from tests.crash.folder import held, lines, lose_witness, one_line, opened, set_wal, wal
+from tests.crash.folder import fill, held, lines, lose_witness, one_line, opened, set_wal, wal
 from tests.ledger.books import put
 
 
@@ -179,22 +179,13 @@ def test_a_forged_line_about_the_ledger_itself_is_damage_and_no_crash_of_ours(fo
             list(ledger.events())
 
 
-def test_a_line_of_another_ledger_is_noticed(folder, tmp_path):
-    with opened(tmp_path / "other") as other:
-        for number in range(9):
-            other.append([put(f"other {number}")])
+def test_a_line_of_another_ledger_and_another_ledger_in_its_place_are_noticed(folder, tmp_path):
+    fill(tmp_path / "other", 20)
     whole, foreign = lines(folder), lines(tmp_path / "other")
     for number in range(len(whole)):
         assert is_noticed(folder, b"".join(whole[:number] + [foreign[number]] + whole[number + 1 :])), f"line {number}"
     assert is_noticed(folder, b"".join(whole + [foreign[len(whole)]]))
-
-
-def test_another_ledger_in_its_place_is_noticed_by_the_witness(folder, tmp_path):
-    with opened(tmp_path / "other") as other:
-        for number in range(20):
-            other.append([put(f"other {number}")])
     set_wal(folder, wal(tmp_path / "other"))
-
     with opened(folder) as ledger:
         assert isinstance(ledger.trouble, RolledBack)
 

@@ -188,8 +188,7 @@ def test_processes_killed_in_a_loop_leave_vectors_that_are_true_or_made_again(tm
         is_true(root)
 
 
-def test_a_process_killed_while_it_embeds_goes_on_where_it_was(tmp_path: Path) -> None:
-    root = tmp_path / "memory"
+def test_a_process_killed_while_it_embeds_goes_on_where_it_was(root: Path) -> None:
     with Memory(root, embedder=Fast()) as m, m.batch():
         for number in range(900):
             m.remember(f"tea number{number}")

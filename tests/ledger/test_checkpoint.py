@@ -10,6 +10,7 @@ from tallystick.ledger.checkpoint import Keyring, check, origin, take
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint
 from tallystick.records.errors import Damaged, NotFound, RolledBack
+from tests.crash.folder import fill
 from tests.ledger.books import put
 from tests.ledger.forge import copy_of, keyring, lines, opened, rewrite
 from tests.refusals import refuses
@@ -17,9 +18,7 @@ from tests.refusals import refuses
 
 @pytest.fixture
 def root(tmp_path):
-    with opened(tmp_path / "memory") as ledger:
-        for number in range(5):
-            ledger.append([put(f"n{number}", number)])
+    fill(tmp_path / "memory", 5)
     return tmp_path / "memory"
 
 
@@ -220,9 +219,7 @@ def test_a_ledger_opened_with_its_pin_notices_that_it_was_cut(root, ring):
 
 def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
     name = taken(root, ring)
-    with opened(tmp_path / "other") as other:
-        for number in range(20):
-            other.append([put(f"other {number}")])
+    fill(tmp_path / "other", 20)
     (root / "events.wal").write_bytes((tmp_path / "other" / "events.wal").read_bytes())
     for left in ("lock", "checkpoint"):
         (root / left).unlink()

@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from tallystick.ledger import checkpoint, format as fmt, scan as parts
-from tallystick.ledger.backup import back_up
 from tallystick.ledger.checkpoint import claim_of
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase_everywhere import hollow_out_file
@@ -86,7 +85,7 @@ def test_a_whole_ledger_is_called_whole_and_nothing_is_written(root):
 
 def test_a_backup_is_verified_like_a_memory(sealed):
     with opened(sealed) as ledger:
-        last, made = ledger.end.seq, back_up(ledger)
+        last, made = ledger.end.seq, ledger.back_up()
         ledger.append([put("later")])
 
     report = verify(made)
@@ -359,7 +358,7 @@ def test_erasure_reaches_sealed_stretches_and_they_stay_whole(sealed):
 
 def test_a_copy_says_itself_what_was_erased_from_it(root):
     with opened(root) as ledger:
-        made = back_up(ledger)
+        made = ledger.back_up()
     erase(root, "b")
 
     assert (made / "erased").exists()

@@ -1,7 +1,5 @@
 """A memory whose machine had a wrong clock: what is decided by time is decided by times that are believed."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """The one object people hold."""
 
-from __future__ import annotations
-
 import os
 import threading
 from datetime import UTC, date, datetime

@@ -9,7 +9,6 @@ from typing import Any
 
 from tallystick.decide import beliefs as decide
 from tallystick.ledger import checkpoint
-from tallystick.ledger.backup import back_up
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk
 from tallystick.repair.check import check
@@ -64,7 +63,7 @@ def compact(root: Path, disk: Disk | None = None) -> None:
 
 def backup(root: Path) -> Path:
     with opened(root) as folder:
-        return back_up(folder.ledger)
+        return folder.ledger.back_up()
 
 
 def texts(root: Path) -> dict[str, str]:

@@ -69,11 +69,6 @@ class StoppingDisk(Disk):
         return super().open(path, flags, mode)
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "memory"
-
-
 def say_nothing(root: Path) -> None:
     """A line that is as it should be, with words that no belief can have."""
     with opened(root) as open_folder:

@@ -18,7 +18,6 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from tallystick.ledger.backup import back_up
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound
@@ -57,7 +56,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     compact(root)
     shutil.copytree(root, earlier)
     with opened(root) as folder:
-        back_up(folder.ledger)
+        folder.ledger.back_up()
     (root / "tallystick.toml").write_text('[ledger]\ndurability = "full"\n')
     (root / "tallystick.toml").chmod(0o600)
     with Memory(root) as memory:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import back_up
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.verify import verify
 from tallystick.records.errors import Damaged, Refused
@@ -44,11 +43,6 @@ from tests.repair.folders import (
     wal,
 )
 from tests.repair.test_check import Stop, StoppingDisk
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "memory"
 
 
 def repaired(root: Path, *which: str) -> None:
@@ -384,7 +378,7 @@ def test_an_erasure_behind_the_break_that_was_not_finished_is_finished(root):
 def test_places_that_hold_copies_are_still_known_when_the_chain_is_mended(root, tmp_path):
     fill(root, 8)
     with opened(root) as folder:
-        back_up(folder.ledger, tmp_path / "elsewhere")
+        folder.ledger.back_up(tmp_path / "elsewhere")
         copies = folder.ledger.standing.copies
     damage_header(wal(root), 3)
 

@@ -29,7 +29,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 
@@ -41,60 +40,13 @@ from tallystick.ledger.layout import Folder, free_name
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.scan import START, LedgerNote, Place, scan_path
 from tallystick.records.clock import Clock, stamp, system_clock
-from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
-from tallystick.records.event import Draft
-
-if TYPE_CHECKING:
-    from tallystick.ledger.ledger import Ledger
+from tallystick.records.errors import Damaged, NotFound, NotWritten, TallystickError, Unfinished
 
 # -- making a backup ---------------------------------------------------------------------------------------------------
 
 
-def back_up(ledger: Ledger, to: Path | None = None) -> Path:
-    """Make a consistent copy under `backup/`, or under `to`, and return its place."""
-    if to is not None and to.resolve().is_relative_to(ledger.folder.root.resolve()):
-        raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
-    parent = to or ledger.folder.backups
-    ledger.refresh()
-    try:
-        ensure_folder(ledger.disk, parent)
-        discard_unfinished(parent)
-        with new_copy(ledger.disk, parent, ledger.now()) as (making, target):
-            _fill(ledger, Folder(making))
-            check_copy(making)
-    except OSError as error:
-        raise NotWritten(f"no backup was made: {error.filename or parent}: {error.strerror}") from error
-    if to is not None and ledger.writable and ledger.trouble is None:
-        try:
-            ledger.append([Draft(fmt.COPY, {"place": str(target.resolve())})])
-        except NotWritten as error:
-            raise Unfinished(f"the backup at {target} is complete, but could not be recorded: {error}") from error
-    return target
-
-
-def _fill(ledger: Ledger, target: Folder) -> None:
-    disk, source = ledger.disk, ledger.folder
-    for path in (source.checkpoint, source.settings):
-        if path.exists():
-            copy(disk, path, target.root / path.name)
-    with ledger.hold():
-        begun_at, inode = ledger.end, os.stat(source.wal).st_ino
-    try:
-        _copy_segments(disk, source, target, begun_at.offset)
-    except FileNotFoundError:
-        inode = -1
-    with ledger.hold():
-        if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the segments are others now, so begin again
-            shutil.rmtree(target.sealed)
-            target.wal.unlink(missing_ok=True)
-            _copy_segments(disk, source, target, ledger.end.offset)
-        else:
-            copy(disk, source.wal, target.wal, begun_at.offset, ledger.end.offset)
-        hollow_out(disk, target, named_in(target))
-    disk.sync_folder(target.root)
-
-
-def _copy_segments(disk: Disk, source: Folder, target: Folder, end: int) -> None:
+def copy_segments(disk: Disk, source: Folder, target: Folder, end: int) -> None:
+    """The sealed segments, and the live one up to `end`."""
     disk.make_folder(target.sealed)
     for segment in source.sealed_segments():
         copy(disk, segment.path, target.sealed / segment.path.name)
@@ -291,7 +243,7 @@ def _lay_out(
     """Steps 1 and 2: the whole restored ledger, under `restoring/`. `left` begins with the head."""
     target = Folder(folder.restoring)
     _discard(disk, folder)
-    _copy_segments(disk, source.folder, target, source.end.offset)
+    copy_segments(disk, source.folder, target, source.end.offset)
     if source.folder.checkpoint.exists():
         copy(disk, source.folder.checkpoint, target.checkpoint)
     hollow_out(disk, target, erased)

@@ -426,6 +426,51 @@ class Ledger(LedgerReader):
             if body := times.jump(now, chain.first, self._end.seq, chain.dates()):
                 self._own(fmt.TIME, body)
 
+    # -- backups -----------------------------------------------------------------------------------------------------
+
+    def back_up(self, to: Path | None = None) -> Path:
+        """Make a consistent copy under `backup/`, or under `to`, and return its place."""
+        if to is not None and to.resolve().is_relative_to(self.folder.root.resolve()):
+            raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
+        parent = to or self.folder.backups
+        self.refresh()
+        try:
+            ensure_folder(self._disk, parent)
+            backup.discard_unfinished(parent)
+            with backup.new_copy(self._disk, parent, self.now()) as (making, target):
+                self._fill(Folder(making))
+                backup.check_copy(making)
+        except OSError as error:
+            raise NotWritten(f"no backup was made: {error.filename or parent}: {error.strerror}") from error
+        if to is not None and self.writable and self.trouble is None:
+            try:
+                self.append([Draft(fmt.COPY, {"place": str(target.resolve())})])
+            except NotWritten as error:
+                raise Unfinished(f"the backup at {target} is complete, but could not be recorded: {error}") from error
+        return target
+
+    def _fill(self, target: Folder) -> None:
+        """Copy everything; the end of the live segment under the lock."""
+        source = self.folder
+        for path in (source.checkpoint, source.settings):
+            if path.exists():
+                copy(self._disk, path, target.root / path.name)
+        with self.hold():
+            begun_at, inode = self._end, os.stat(source.wal).st_ino
+        try:
+            backup.copy_segments(self._disk, source, target, begun_at.offset)
+        except FileNotFoundError:
+            inode = -1
+        with self.hold():
+            if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the segments are others now, so begin again
+                shutil.rmtree(target.sealed)
+                target.wal.unlink(missing_ok=True)
+                backup.copy_segments(self._disk, source, target, self._end.offset)
+            else:
+                copy(self._disk, source.wal, target.wal, begun_at.offset, self._end.offset)
+            erase.hollow_out(self._disk, target, backup.named_in(target))
+        self._disk.sync_folder(target.root)
+
     # -- snapshots and compaction ------------------------------------------------------------------------------------
 
     def _maintain(self) -> None:

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tallystick.decide.gate import gate
-from tallystick.ledger.backup import back_up
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.maintenance.ledger import LedgerService
@@ -479,7 +478,7 @@ class Memory(ReadableMemory):
     def backup(self, to: str | Path | None = None) -> Path:
         """Make a checked copy under `backup/` (or under `to`) and return its place."""
         self._context.gate.must("ledger", "backup")
-        return back_up(self._folder.ledger, settings.place_of(to) if to else None)
+        return self._folder.ledger.back_up(settings.place_of(to) if to else None)
 
     @classmethod
     def restore(

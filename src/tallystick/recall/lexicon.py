@@ -81,7 +81,7 @@ class Lexicon:
     """Words and texts, by number. `static` gives the vectors of words; None: words are alike only by their stem."""
 
     def __init__(self, static: Embedder | None) -> None:
-        self._static = static
+        self._static, self.has_vectors = static, static is not None
         self._begin()
 
     def _begin(self) -> None:
@@ -93,10 +93,6 @@ class Lexicon:
         self._readings: dict[str, Reading] = {}
         self._vectors: NDArray[np.float32] = np.zeros((0, 0), dtype=np.float32)
         self._has_vector = self._letters = 0
-
-    @property
-    def has_vectors(self) -> bool:
-        return self._static is not None
 
     def read(self, texts: Iterable[tuple[str, str]]) -> dict[str, Reading]:
         """Each text by its name, read once. A name always stands for the same text."""

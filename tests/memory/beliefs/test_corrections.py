@@ -6,12 +6,6 @@ from tallystick import Memory
 from tallystick.projections.index.file import IndexFile
 
 
-@pytest.fixture
-def memory(home):
-    with Memory() as opened:
-        yield opened
-
-
 def held(memory: Memory) -> list[str]:
     return sorted(belief.text for belief in memory.beliefs.all())
 

@@ -6,13 +6,11 @@ the policy names, to exactly that change, not ended, not used before. A call tha
 or the attempt.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from itertools import count
 from pathlib import Path
@@ -25,6 +23,7 @@ from tallystick import Event, Memory, Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.errors import NotApproved
 from tallystick.records.review import Action, Approval, Review
 from tests.conftest import at_most
+from tests.memory.conftest import Clock
 
 PROGRAMS = {
     "cli:ana": "human", "python:bob": "human", "mcp:1": "agent", "import:1": "import", "tool:1": "tool", "web:1": "web",
@@ -225,14 +224,6 @@ class Auditor:
 
 def verb(action: dict[str, Any]) -> str:
     return "revise" if action["kind"] == "remember" and action.get("target") else str(action["kind"])
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 5, 20, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 class Gate(RuleBasedStateMachine):

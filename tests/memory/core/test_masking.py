@@ -1,7 +1,5 @@
 """Secrets do not get into a memory, through no door; only a person's program may keep them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

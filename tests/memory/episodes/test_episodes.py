@@ -9,12 +9,6 @@ from tallystick.records.errors import KeyReused
 from tests.refusals import not_approved, refuses
 
 
-@pytest.fixture
-def memory(tmp_path):
-    with Memory(tmp_path / "memory") as m:
-        yield m
-
-
 def test_an_episode_is_recalled_with_its_own_words_beside_the_beliefs(memory):
     told = memory.observe("Let's ship on Friday.", session="s1", agent="planner")
     memory.remember("We ship on Fridays")

@@ -10,7 +10,7 @@ from tallystick.records.errors import MemoryScopeError, MigrationNotSupported
 from tallystick.records.fact import Fact, FactPattern
 from tallystick.records.health import MigrationPlan
 from tests.memory.told import ALL, NEW_YEAR, held, tell, told_of
-from tests.refusals import not_approved
+from tests.refusals import not_approved, refuses
 
 ME = DeltaScope(user="me")
 
@@ -90,6 +90,8 @@ def test_a_query_compares_exactly_and_what_is_left_out_is_any(memory):
     assert memory.facts.query(FactPattern(subject="Ana", user="bob")) == []
     with pytest.raises(MemoryScopeError):
         memory.facts.query(user="")
+    with refuses("conflict", "pattern"):
+        memory.facts.query(FactPattern(subject="Ana"), predicate="likes")
 
 
 # -- deltas ------------------------------------------------------------------------------------------------------------
@@ -275,15 +277,18 @@ def test_the_times_of_a_payload_are_kept_in_utc(memory):
 # -- the store ---------------------------------------------------------------------------------------------------------
 
 
-def test_health_counts_the_facts_that_are_held(memory):
+def test_facts_outlive_a_closed_memory_and_health_counts_those_that_are_held(memory):
     memory.facts.pin(a_fact("f1"))
     memory.facts.pin(a_fact("f2", payload=claim("tea", predicate="likes")))
     memory.facts.unpin("f1")
     health = memory.facts.health()
     assert (health.ok, health.fragment_count, health.version) == (True, 1, 1)
+    with Memory(memory.folder) as again:
+        assert again.facts.query() == memory.facts.query()
+        assert repr(again.facts) == "<1 facts of me>"
 
 
-def test_a_column_is_added_once_and_nothing_else_is_supported(memory):
+def test_a_column_is_added_once_by_no_agent_and_nothing_else_is_supported(memory):
     plan = MigrationPlan(target_version=2, operations=[{"op": "add_column", "name": "mood", "nullable": True}])
     memory.facts.migrate(plan)
     memory.facts.migrate(plan)
@@ -291,16 +296,7 @@ def test_a_column_is_added_once_and_nothing_else_is_supported(memory):
     with pytest.raises(MigrationNotSupported) as refusal:
         memory.facts.migrate(MigrationPlan(target_version=1))
     assert refusal.value.reason == "going-back"
-
-
-def test_an_agent_does_not_change_the_shape(memory):
     asking = not_approved("refused", "agent", "set a config")
     with Memory(memory.folder, trust="agent") as agent, asking:
-        agent.facts.migrate(MigrationPlan(target_version=2))
-
-
-def test_facts_outlive_a_closed_memory(memory):
-    memory.facts.pin(a_fact(pinned_at=datetime(2026, 1, 1, tzinfo=UTC)))
-    with Memory(memory.folder) as again:
-        assert again.facts.query() == memory.facts.query()
-        assert repr(again.facts) == "<1 facts of me>"
+        agent.facts.migrate(MigrationPlan(target_version=3))
+    assert memory.facts.health().version == 2

@@ -4,9 +4,9 @@ import pytest
 
 from tallystick import Memory, NeedsApproval
 from tallystick.records.delta import AddDelta, DeleteDelta, DeltaScope, UpdateDelta
-from tallystick.records.fact import Fact, FactPattern
+from tallystick.records.fact import Fact
 from tests.memory.told import ALL, NEW_YEAR, Reader, held, tell, told_of
-from tests.refusals import not_approved, refuses
+from tests.refusals import not_approved
 
 SAID = {
     "source_episode_ids": ["e9"], "promotion_ts": NEW_YEAR, "rule_id": "r", "confidence": 0.9,
@@ -257,8 +257,3 @@ def test_no_delta_makes_a_fact_surer_than_its_tellers_are_trusted(memory):
     [fact] = memory.facts.apply_delta(delta)
 
     assert fact.confidence == 0.3
-
-
-def test_a_question_is_a_pattern_or_names_and_not_both(memory):
-    with refuses("conflict", "pattern"):
-        memory.facts.query(FactPattern(subject="Ana"), predicate="likes")

@@ -36,21 +36,19 @@ def test_what_is_observed_of_an_entity_is_recalled_and_stands_on_its_page_and_in
     assert fact.payload["object"] == "Acme"
 
 
-def test_what_was_remembered_elsewhere_is_observed_here_under_the_name_of_its_page(memory):
+def test_what_was_remembered_goes_by_the_name_of_its_page_and_a_name_given_later_means_that_page(memory):
     memory.remember("Ana prefers tea", about="person-ana")
     memory.remember("it rains")
 
     assert known(memory) == {
         "person-ana": ("person", ["Ana prefers tea"]), "topic-notes": ("topic", ["it rains"])
     }  # fmt: skip
+    memory.entities.create([an("Ana", "person", "Ana prefers tea", "has a cat"), an("notes", "topic", "mine")])
 
-
-def test_a_name_given_later_means_the_page_that_is_there_and_repeats_nothing(memory):
-    memory.remember("Ana prefers tea", about="person-ana")
-
-    memory.entities.create([an("Ana", "person", "Ana prefers tea", "has a cat")])
-
-    assert known(memory) == {"Ana": ("person", ["Ana prefers tea", "has a cat"])}
+    assert known(memory) == {
+        "Ana": ("person", ["Ana prefers tea", "has a cat"]), "topic-notes": ("topic", ["it rains"]),
+        "notes": ("topic", ["mine"]),
+    }  # fmt: skip
     assert memory.entities.observe("person-ana", ["sings"]) == ["sings"]  # the page's own name still does
     assert known(memory)["Ana"][1] == ["Ana prefers tea", "has a cat", "sings"]
 
@@ -87,13 +85,6 @@ def test_names_of_the_same_letters_are_two_entities_on_two_pages(memory):
     assert [belief.about for belief in memory.beliefs.query(containing="o") if belief.text in ("one", "two")] == [
         "person-john-smith", "person-john-smith-2",
     ]  # fmt: skip
-
-
-def test_a_name_like_that_of_the_loose_notes_does_not_take_them_over(memory):
-    memory.remember("it rains")
-    memory.entities.create([an("notes", "topic", "mine")])
-
-    assert known(memory) == {"topic-notes": ("topic", ["it rains"]), "notes": ("topic", ["mine"])}
 
 
 def test_the_type_says_what_kind_of_page_it_is(memory):

@@ -1,7 +1,5 @@
 """Who did what, on whose approval: read from the ledger, and kept in `audit.jsonl` as a file that follows it."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

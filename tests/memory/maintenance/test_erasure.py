@@ -1,7 +1,5 @@
 """Erasure reaches every word that a person or a program can enter: every field of every event that holds words."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

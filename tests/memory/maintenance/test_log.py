@@ -1,7 +1,5 @@
 """Pages of the log: the newest first, no event twice and none left out, and nothing read that is not shown."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest
@@ -38,7 +36,7 @@ def walk(m: Memory, limit: int, **which: str) -> list[Event]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 100])
-def test_the_pages_from_the_newest_on_are_the_whole_log_backwards(full: Memory, limit: int) -> None:
+def test_the_pages_from_the_newest_on_are_the_whole_log_backwards(full, limit):
     assert walk(full, limit) == list(full.log())[::-1]
 
 
@@ -56,33 +54,29 @@ def test_the_pages_from_the_newest_on_are_the_whole_log_backwards(full: Memory, 
     ],
     ids=lambda which: "" if callable(which) else str(which),
 )
-def test_what_is_looked_for_is_what_a_look_at_every_event_would_find(full: Memory, which, fits) -> None:
+def test_what_is_looked_for_is_what_a_look_at_every_event_would_find(full, which, fits):
     wanted = [event for event in full.log() if fits(event)][::-1]
 
     assert walk(full, 3, **which) == wanted
     assert walk(full, 50, **which) == wanted
 
 
-def test_going_back_and_then_forth_leads_to_the_same_pages(full: Memory) -> None:
+def test_going_back_and_then_forth_leads_to_the_same_pages_and_near_the_end_to_the_newest(full):
     for limit, which in product((1, 3, 5), ({}, {"op": "episode"})):
         newest = full.log_page(limit=limit, **which)
         older = full.log_page(before=newest.older, limit=limit, **which)
-
         assert older.newer is not None
         assert full.log_page(after=older.newer, limit=limit, **which) == newest
 
-
-def test_after_a_number_come_the_next_ones_and_near_the_end_the_newest_page(full: Memory) -> None:
     seen = [event.seq for event in full.log()]
     page = full.log_page(after=seen[0], limit=4)
-
     assert [event.seq for event in page.events] == seen[1:5][::-1]
     assert (page.older, page.newer) == (seen[1], seen[4])
     assert full.log_page(after=seen[-1], limit=4) == full.log_page(after=10**9, limit=4) == full.log_page(limit=4)
     assert full.log_page(limit=4).newer is None
 
 
-def test_a_look_that_reaches_its_end_says_where_to_go_on_and_going_on_finds_it(full: Memory) -> None:
+def test_a_look_that_reaches_its_end_says_where_to_go_on_and_going_on_finds_it(full):
     size, page, looks = full.ledger.size, full.log_page(op="ledger.begin", reach=5), 1
     assert page == LogPage((), size - 5, None, is_cut=True)
     while not page.events:
@@ -95,7 +89,7 @@ def test_a_look_that_reaches_its_end_says_where_to_go_on_and_going_on_finds_it(f
     assert full.log_page(after=0, op="ledger.begin", reach=5) == LogPage((), 1, 5, is_cut=True)
 
 
-def test_the_newest_page_reads_nothing_before_it(memory: Memory) -> None:
+def test_the_newest_page_reads_nothing_before_it(memory):
     with memory.batch():
         for number in range(300):
             memory.observe(f"turn {number}")
@@ -110,7 +104,7 @@ def test_the_newest_page_reads_nothing_before_it(memory: Memory) -> None:
         list(memory.log(15))
 
 
-def test_where_the_beginning_was_moved_away_the_pages_begin_with_what_is_here(full: Memory, tmp_path) -> None:
+def test_where_the_beginning_was_moved_away_the_pages_begin_with_what_is_here(full, tmp_path):
     full.ledger.prune(tmp_path / "elsewhere")
     here = list(full.log())
     first = here[0].seq
@@ -121,29 +115,22 @@ def test_where_the_beginning_was_moved_away_the_pages_begin_with_what_is_here(fu
     assert full.log_page(before=0) == full.log_page(before=first) == LogPage((), None, None)
 
 
-def test_an_erased_event_keeps_its_place_and_has_no_words(full: Memory) -> None:
-    name = full.remember("something to be gone").id
-    full.erase(name)
-    erased = [event for event in walk(full, 10) if event.body is None]
-
-    assert [event.op for event in erased] == ["belief.put/1"]
-    assert all(event.body is not None for event in walk(full, 10, session="standup"))
-
-
-def test_no_page_shows_what_is_another_users(full: Memory) -> None:
+def test_no_page_shows_what_is_another_users_and_an_erased_event_keeps_its_place_without_words(full):
     with Memory(full.folder, user="cleo") as cleo:
         said = [event.body["belief"]["text"] for event in walk(cleo, 4, op="belief")]
     assert said == [f"Cleo's {number}" for number in reversed(range(6))]
     assert "Cleo" not in str([event.body for event in walk(full, 4)])
 
+    full.erase(full.remember("something to be gone").id)
+    erased = [event for event in walk(full, 10) if event.body is None]
+    assert [event.op for event in erased] == ["belief.put/1"]
+    assert all(event.body is not None for event in walk(full, 10, session="standup"))
+    for wrong in ({"limit": 0}, {"reach": 0}, {"before": -1}, {"after": -1}, {"session": "\ud800"}):
+        with pytest.raises(Refused):
+            full.log_page(**wrong)
 
-@pytest.mark.parametrize("wrong", [{"limit": 0}, {"reach": 0}, {"before": -1}, {"after": -1}, {"session": "\ud800"}])
-def test_what_cannot_be_looked_for_is_refused(full: Memory, wrong) -> None:
-    with pytest.raises(Refused):
-        full.log_page(**wrong)
 
-
-def test_words_that_only_look_like_what_is_sought_are_passed_over(memory: Memory) -> None:
+def test_words_that_only_look_like_what_is_sought_are_passed_over(memory):
     memory.observe('{"session":"standup","op":"ledger.torn/1","by":"mcp:1"}', session='"session":"standup"')
     memory.remember("A fact", data={"session": "standup"})
 

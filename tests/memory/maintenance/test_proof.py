@@ -1,7 +1,5 @@
 """A proof without signing: what it leads to, what it is worth, and what it never writes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,10 +24,9 @@ def files(home: Path) -> set[Path]:
     return {path for path in home.rglob("*") if path.is_file()}
 
 
-def test_before_anything_is_signed_a_proof_leads_to_the_tree_as_it_is_and_signs_nothing(said: Memory, home) -> None:
+def test_a_proof_leads_to_the_tree_as_it_is_signs_nothing_and_is_for_others_as_far_as_a_checkpoint_goes(said, home):
     before = files(home)
     proofs = [said.ledger.proof(seq) for seq in range(said.ledger.size)]
-
     assert all(proof.holds and not proof.is_signed and not proof.text for proof in proofs)
     assert {proof.size for proof in proofs} == {6}
     assert [proof.event["seq"] for proof in proofs] == [*range(6)]
@@ -37,13 +34,10 @@ def test_before_anything_is_signed_a_proof_leads_to_the_tree_as_it_is_and_signs_
     assert said.ledger.checkpoints() == []
     assert files(home) == before
 
-
-def test_what_a_checkpoint_has_is_proved_for_others_and_what_came_later_is_not(said: Memory, home) -> None:
     said.ledger.checkpoint()
     later = said.remember("and another")
     before = files(home)
     old, new = said.ledger.proof(2), said.ledger.proof(said.ledger.size - 1)
-
     assert (old.is_signed, old.holds, old.size) == (True, True, 6)
     assert check_proof(old.text, old.key)["event"] == old.event
     assert (new.is_signed, new.holds, new.size) == (False, True, 7)
@@ -54,7 +48,7 @@ def test_what_a_checkpoint_has_is_proved_for_others_and_what_came_later_is_not(s
     ]  # fmt: skip
 
 
-def test_a_proof_of_anything_else_does_not_hold(said: Memory) -> None:
+def test_a_proof_of_anything_else_does_not_hold(said):
     proof = said.ledger.proof(3)
 
     assert proof.holds
@@ -66,7 +60,7 @@ def test_a_proof_of_anything_else_does_not_hold(said: Memory) -> None:
         assert not wrong.holds
 
 
-def test_an_erased_event_is_proved_and_its_words_are_in_no_part_of_the_proof(said: Memory) -> None:
+def test_an_erased_event_is_proved_and_its_words_are_in_no_part_of_the_proof(said):
     before = said.ledger.proof(3).event
     said.erase(said.log_page(before=4, limit=1).events[0].body["belief"]["id"])
     said.ledger.checkpoint()
@@ -78,7 +72,7 @@ def test_an_erased_event_is_proved_and_its_words_are_in_no_part_of_the_proof(sai
     assert "fact" not in str(proof.to_dict())
 
 
-def test_events_that_were_moved_away_and_those_that_never_were_are_not_proved(said: Memory, tmp_path) -> None:
+def test_events_that_were_moved_away_and_those_that_never_were_are_not_proved(said, tmp_path):
     said.ledger.compact()
     assert [(each.first, each.last) for each in said.ledger.files()] == [(0, 5), (6, None)]
     with pytest.raises(NotFound):
@@ -90,7 +84,7 @@ def test_events_that_were_moved_away_and_those_that_never_were_are_not_proved(sa
         said.ledger.proof(6)  # it is here, and what leads from it to the root is not
 
 
-def test_a_ledger_that_was_written_anew_under_a_checkpoint_proves_nothing(said: Memory) -> None:
+def test_a_ledger_that_was_written_anew_under_a_checkpoint_proves_nothing(said):
     said.ledger.checkpoint()
     said.close()
     wal = said.folder / "events.wal"
@@ -99,7 +93,7 @@ def test_a_ledger_that_was_written_anew_under_a_checkpoint_proves_nothing(said: 
         again.ledger.proof(0)
 
 
-def test_a_checkpoint_that_was_tampered_with_is_kept_with_the_reason_and_proves_nothing(said: Memory) -> None:
+def test_a_checkpoint_that_was_tampered_with_is_kept_with_the_reason_and_proves_nothing(said):
     said.ledger.checkpoint()
     pin = said.ledger.pin_path
     pin.write_text(pin.read_text().replace("\n6\n", "\n7\n"))
@@ -122,6 +116,10 @@ class Pieces:
     def __init__(self, number: int) -> None:
         self.all, self.read = [b"line %d" % n for n in range(number)], 0
 
+    @property
+    def leaves(self) -> list[bytes]:
+        return [merkle.leaf_hash(piece) for piece in self.all]
+
     def chain(self) -> SimpleNamespace:
         return SimpleNamespace(slices=self.slices, lines=lambda *_: ())
 
@@ -132,18 +130,16 @@ class Pieces:
 
 
 @pytest.mark.parametrize("size", [1, 2, 1023, 1024, 1025, 3 * 1024, 5000])
-def test_the_way_through_the_tops_of_batches_is_the_way_through_all_leaves(size: int) -> None:
+def test_the_way_through_the_tops_of_batches_is_the_way_through_all_leaves(size):
     ledger = Pieces(size)
-    leaves = [merkle.leaf_hash(piece) for piece in ledger.all]
-    tree, root = Tree(ledger), merkle.root_of(leaves)
+    tree, root = Tree(ledger), merkle.root_of(ledger.leaves)
     for seq in {min(at, size - 1) for at in (0, 1, size // 2, size - 1, 1023, 1024)}:
-        assert tree.steps(seq, size, root) == merkle.inclusion_proof(leaves, seq)
+        assert tree.steps(seq, size, root) == merkle.inclusion_proof(ledger.leaves, seq)
 
 
-def test_a_second_proof_reads_one_batch_and_what_is_new() -> None:
+def test_a_second_proof_reads_one_batch_and_what_is_new():
     ledger = Pieces(10_000)
-    leaves = [merkle.leaf_hash(piece) for piece in ledger.all]
-    tree, root = Tree(ledger), merkle.root_of(leaves)
+    tree, root = Tree(ledger), merkle.root_of(ledger.leaves)
     tree.steps(5, 10_000, root)
     first, ledger.read = ledger.read, 0
     tree.steps(7777, 10_000, root)
@@ -152,19 +148,18 @@ def test_a_second_proof_reads_one_batch_and_what_is_new() -> None:
     assert ledger.read <= 2 * 1024
 
 
-def test_a_ledger_that_took_anothers_place_is_read_anew_and_one_that_does_not_fit_is_named() -> None:
+def test_a_ledger_that_took_anothers_place_is_read_anew_and_one_that_does_not_fit_is_named():
     ledger = Pieces(3000)
     tree = Tree(ledger)
-    tree.steps(5, 3000, merkle.root_of([merkle.leaf_hash(piece) for piece in ledger.all]))
+    tree.steps(5, 3000, merkle.root_of(ledger.leaves))
     ledger.all = [b"other %d" % n for n in range(3000)]
-    leaves = [merkle.leaf_hash(piece) for piece in ledger.all]
+    leaves, root = ledger.leaves, merkle.root_of(ledger.leaves)
 
-    assert tree.steps(5, 3000, merkle.root_of(leaves)) == merkle.inclusion_proof(leaves, 5)
+    assert tree.steps(5, 3000, root) == merkle.inclusion_proof(leaves, 5)
     ledger.all[5] = b"another after all"
-    with pytest.raises(RolledBack):
-        tree.steps(5, 3000, merkle.root_of(leaves))
-    with pytest.raises(RolledBack):
-        tree.steps(5, 3000, b"\0" * 32)
+    for wrong in (root, b"\0" * 32):
+        with pytest.raises(RolledBack):
+            tree.steps(5, 3000, wrong)
     ledger.all = ledger.all[:2500]
     with pytest.raises(RolledBack):
-        tree.steps(5, 3000, merkle.root_of(leaves))
+        tree.steps(5, 3000, root)

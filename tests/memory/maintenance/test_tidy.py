@@ -1,7 +1,5 @@
 """Tidying: proposed with its reason, carried out through the doors that are there, and never by itself."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

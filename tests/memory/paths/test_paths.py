@@ -1,7 +1,5 @@
 """What is said on a branch, who sees it, and what becomes of it."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

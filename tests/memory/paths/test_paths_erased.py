@@ -1,7 +1,5 @@
 """Erasing reaches every path that has the words, and the questions about them."""
 
-from __future__ import annotations
-
 from tallystick import Memory
 from tallystick.records.rule import ConsolidationRule
 from tests.memory.conftest import files_with

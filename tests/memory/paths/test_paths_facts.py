@@ -1,7 +1,5 @@
 """Facts on paths: what rules learn there, and what is seen from where."""
 
-from __future__ import annotations
-
 from tallystick import Memory
 from tallystick.records.rule import ConsolidationRule
 

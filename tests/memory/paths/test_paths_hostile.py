@@ -1,7 +1,5 @@
 """Whatever a path is called and whatever is said of it: it is taken, or refused in a short line and nothing changed."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

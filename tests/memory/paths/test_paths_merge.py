@@ -1,7 +1,5 @@
 """Bringing a path over: what comes along, what is a conflict, and who must say yes."""
 
-from __future__ import annotations
-
 import pytest
 
 from tallystick import Memory

@@ -4,8 +4,6 @@ The folder is a real one, and is opened anew in between, with its snapshot and w
 parent sees as it was, siblings never see one another, and a merge does what its rule says.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Questions whose answers are known: what passes, what fails and why, and files that mean harm."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """How many texts have no vector yet: counted without making one, and without waiting for an embedder that is gone."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

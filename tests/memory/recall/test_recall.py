@@ -1,7 +1,5 @@
 """Recall by words through the one object people hold: what is found, for whom, and as of when."""
 
-from __future__ import annotations
-
 import tempfile
 from datetime import datetime, timedelta
 from pathlib import Path

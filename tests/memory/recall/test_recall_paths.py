@@ -1,7 +1,5 @@
 """Recall on a path: what is seen from it, and that nobody beside it notices."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from datetime import timedelta

@@ -60,6 +60,11 @@ class Told:
         except TallystickError:  # an episode cannot be revised or forgotten
             pass
 
+    def all(self, story, first: int = 0) -> "Told":
+        for number, saying in enumerate(story, first):
+            self.say(number, saying)
+        return self
+
     def seen_by(self, user: str, path: str) -> dict[str, str]:
         return {
             name: text for name, (whose, where, text, *_) in self.held.items() if whose == user and where in ("", path)
@@ -74,9 +79,7 @@ def opened(folder: str) -> Memory:
 @given(STORY, QUESTION, st.sampled_from(USERS), st.sampled_from(PATHS), st.integers(1, 8))
 def test_a_reader_sees_only_what_is_held_for_that_user_on_that_path(story, question, user, path, k):
     with tempfile.TemporaryDirectory() as folder, opened(folder) as memory:
-        told = Told(memory)
-        for number, saying in enumerate(story):
-            told.say(number, saying)
+        told = Told(memory).all(story)
         seen = told.seen_by(user, path)
         for words in (False, True):
             found = memory.recall(question, user=user, path=path, k=k, floor=0.0, words=words, explain=True)
@@ -95,9 +98,7 @@ def test_a_reader_sees_only_what_is_held_for_that_user_on_that_path(story, quest
 @given(STORY, QUESTION, st.integers(0, 120), st.sampled_from(["self", "attention", "task"]))
 def test_a_frame_is_never_over_its_budget_and_what_it_guarantees_is_in_it_or_reported(story, question, budget, name):
     with tempfile.TemporaryDirectory() as folder, opened(folder) as memory:
-        told = Told(memory)
-        for number, saying in enumerate(story):
-            told.say(number, saying)
+        told = Told(memory).all(story)
         frame = memory.frames.get(name)
         filled = memory.frame(name, question, budget=budget)
 
@@ -125,12 +126,9 @@ def test_what_was_held_then_is_what_is_found_then(story, question, after):
     """The answer at a past moment holds nothing that came later, and nothing that had gone by then."""
     story = [saying for saying in story if saying[0] != "erase"]
     with tempfile.TemporaryDirectory() as folder, opened(folder) as memory:
-        told = Told(memory)
-        for number, saying in enumerate(story[:after]):
-            told.say(number, saying)
+        told = Told(memory).all(story[:after])
         moment, then = memory.status().events - 1, told.seen_by("me", "")
-        for number, saying in enumerate(story[after:], after):
-            told.say(number, saying)
+        told.all(story[after:], after)
 
         found = memory.recall(question, believed_at=moment, k=50, floor=0.0)
         assert {hit.id: hit.text for hit in found}.items() <= then.items()

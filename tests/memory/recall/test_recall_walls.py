@@ -1,7 +1,5 @@
 """What recall refuses, and what neither a caller's slip, another user nor a tool's flood of words can change."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Receipts of what was recalled: kept without holding anybody up, found again, and emptied with what they tell of."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """What belongs together: relations that were stated, what is served together, and what outcomes do to the order."""
 
-from __future__ import annotations
-
 import pytest
 
 from tallystick import Memory, NotFound, Refused
@@ -185,16 +183,32 @@ def test_outcomes_reorder_what_answers_and_let_nothing_in(m):
     assert texts(m.recall("how far is the moon?")) == []
 
 
-def test_what_is_constitutional_is_not_lowered_by_outcomes(m):
-    m.remember("I never invent a source", key="honest", tags=["self/constitutional"], confidence=0.9)
-    m.remember("I never invent a price", key="price", confidence=0.9)
-    m.outcome(["honest", "price"], 0.0, weight=10)
-    sure = {hit.text: hit.signals["confidence"] for hit in m.recall("what do I never invent?")}
+def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
+    m.remember("I never invent a source", key="honest", tags=["self/constitutional"])
+    m.remember("I never invent a price", key="price")
+    m.observe("I never invent a source", id="said")
+    m.observe("I never invent a price", id="said too")
 
-    assert sure["I never invent a source"] == 0.9
-    assert sure["I never invent a price"] < 0.5
+    def served(on):
+        return {hit.text: hit.score for hit in on.recall("what do I never invent?", k=2)}
+
+    def sure():
+        return {hit.text: hit.signals["confidence"] for hit in m.recall("what do I never invent?")}
+
+    before, at_first = served(m), sure()
+    m.outcome(["honest", "said"], 0.0, weight=10)
+
+    assert served(m) == pytest.approx(before)
+    m.paths.branch("draft")
+    m.on("draft").outcome(["said"], 0.0, weight=10)
+    assert served(m.on("draft")) == pytest.approx(before)
+    assert next(iter(before)) == "I never invent a price"
+    m.outcome(["price", "said too"], 0.0, weight=10)
+    assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]
+    assert sure()["I never invent a source"] == at_first["I never invent a source"]
+    assert sure()["I never invent a price"] < 0.5 < at_first["I never invent a price"]
     m.outcome(["honest"], 1.0, weight=10)
-    assert m.recall("what do I never invent?")[0].signals["confidence"] > 0.9
+    assert sure()["I never invent a source"] > at_first["I never invent a source"]
 
 
 def test_what_a_memory_is_related_to_can_be_looked_at_from_both_ends(m):
@@ -241,24 +255,3 @@ def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_h
     with Memory(home / "elsewhere") as elsewhere:
         elsewhere.import_export(tmp_path / "own.ndjson")
         assert rows(elsewhere)["relations"] == []
-
-
-def test_no_outcome_lowers_words_that_are_constitutional_whoever_says_them(m):
-    m.remember("I never invent a source", key="honest", tags=["self/constitutional"])
-    m.remember("I never invent a price", key="price")
-    m.observe("I never invent a source", id="said")
-    m.observe("I never invent a price", id="said too")
-
-    def served(on):
-        return {hit.text: hit.score for hit in on.recall("what do I never invent?", k=2)}
-
-    before = served(m)
-    m.outcome(["honest", "said"], 0.0, weight=10)
-
-    assert served(m) == pytest.approx(before)
-    m.paths.branch("draft")
-    m.on("draft").outcome(["said"], 0.0, weight=10)
-    assert served(m.on("draft")) == pytest.approx(before)
-    assert next(iter(before)) == "I never invent a price"
-    m.outcome(["said too"], 0.0, weight=10)
-    assert texts(m.recall("what do I never invent?", k=2)) == ["I never invent a source", "I never invent a price"]

@@ -1,7 +1,5 @@
 """Vectors through the one object people hold: whatever happened to them, recall answers as from new ones."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -133,21 +131,28 @@ def test_an_erasure_through_the_other_door_is_followed_by_the_next_recall(home):
     assert traces(root / "vectors", embedder.embed([SECRET])) == []
 
 
-def test_what_half_an_addition_left_behind_is_erased_too(root):
+def test_what_half_an_addition_left_behind_or_has_lost_its_small_file_is_erased_too_and_it_is_noted(root):
     """Vectors that no row names, and files that no small file names: nobody reads them, and they hold the words."""
-    embedder = Fast()
-    with_a_secret(root, embedder)
-    secret = embedder.embed([SECRET])[0].tobytes()
-    [home] = [path for path in (root / "vectors").iterdir() if path.is_dir()]
+    embedder, other = Fast(), Fast("other")
+    with_a_secret(root, embedder, other)
+    homes = {each.identity.key: root / "vectors" / each.identity.key for each in (embedder, other)}
+    home, secret = homes[embedder.identity.key], embedder.embed([SECRET])[0].tobytes()
     for path in list(home.glob("*.f32")):
         with open(path, "ab") as file:
             file.write(secret)
         path.with_name(f"{path.name[:24]}-{os.urandom(8).hex()}.f32").write_bytes(secret)
     (home / f"{'0' * 24}-0.f32").write_bytes(secret)
     (home / "notes of a person").write_text("mine")
+    lost = list(homes[other.identity.key].rglob("*.json"))
+    for small in lost:
+        small.unlink()
+    assert lost
     with Memory(root, embedder=embedder) as m:
         erase_the_secret(m)
-    assert traces(root / "vectors", embedder.embed([SECRET])) == []
+        assert is_swept(root / "vectors", 3)
+        assert not is_swept(root / "vectors", 2)
+    for each in (embedder, other):
+        assert traces(root / "vectors", each.embed([SECRET])) == []
     assert (home / "notes of a person").exists()
 
 
@@ -188,18 +193,6 @@ def test_one_who_embeds_while_it_is_erased_does_not_bring_it_back(root):
         assert any(SECRET in texts for texts in slow.asked)
         assert traces(root / "vectors", slow.embed([SECRET])) == []
         assert m.missing_vectors() == 0
-
-
-def test_files_whose_small_file_is_lost_are_erased_too_and_it_is_noted_when_all_is_done(root):
-    embedder = Fast()
-    with_a_secret(root, embedder)
-    for small in (root / "vectors").rglob("*.json"):
-        small.unlink()
-    with Memory(root, embedder=Fast("other")) as m:
-        erase_the_secret(m)
-        assert traces(root / "vectors", embedder.embed([SECRET])) == []
-        assert is_swept(root / "vectors", 3)
-        assert not is_swept(root / "vectors", 2)
 
 
 def test_one_who_still_has_the_old_index_open_does_not_write_what_was_erased(root, monkeypatch):

@@ -1,7 +1,5 @@
 """The policy of `tallystick.toml`: how it is read, followed, and what a bad one does."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 

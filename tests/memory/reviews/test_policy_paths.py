@@ -1,7 +1,5 @@
 """Paths and sources under the policy: a person ends one, reopens one, or judges one, or approves that it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

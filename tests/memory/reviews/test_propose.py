@@ -1,7 +1,5 @@
 """Actions that are proposed and applied, and the yes that goes with them: for one action, once, until it ends."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Writes through the gate, and a person's answers, on real folders."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -11,6 +11,7 @@ from tests.memory.conftest import review_of
 from tests.refusals import not_approved, refuses
 
 NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
+SHOP = "The shop opens at nine."
 
 
 @pytest.fixture
@@ -233,31 +234,24 @@ def test_sources_are_listed_with_what_they_hold_and_how_they_stand(doors):
     assert found["agent:bob", ""].withheld.reason == "r"
 
 
-def test_an_index_made_anew_and_one_after_pruning_leave_it_out_too(doors, tmp_path):
+def test_a_snapshot_another_process_an_index_made_anew_and_one_after_pruning_leave_it_out_too(doors, tmp_path):
     a_story(doors)
     doors["b"].remember("The moon is cheese.")
     doors["me"].remember("The moon is rock.")
-    doors["me"].distrust("mcp:b")
-    doors["me"].rebuild_index()
-    assert texts(doors["me"]) == ["The deploy day is Friday."]
-
-    doors["me"].ledger.compact()
-    doors["me"].ledger.prune(tmp_path / "away")
-    doors["me"].rebuild_index()
-
-    assert texts(doors["me"], "moon") == ["The moon is rock."]
-    assert texts(doors["me"]) == []  # the version before was moved away with its event
-    doors["me"].restore_trust("mcp:b")
-    assert texts(doors["me"]) == ["The deploy day is Monday."]
-
-
-def test_a_snapshot_and_another_process_know_it(doors):
-    a_story(doors)
     doors["me"].distrust("mcp:b")
     doors["me"].ledger.compact()
     with Memory(doors["me"].folder, embedder="none") as other:
         assert texts(other) == ["The deploy day is Friday."]
         assert other.withheld("deploy").source == "mcp:b"
+    doors["me"].rebuild_index()
+    assert texts(doors["me"]) == ["The deploy day is Friday."]
+
+    doors["me"].ledger.prune(tmp_path / "away")
+    doors["me"].rebuild_index()
+    assert texts(doors["me"], "moon") == ["The moon is rock."]
+    assert texts(doors["me"]) == []  # the version before was moved away with its event
+    doors["me"].restore_trust("mcp:b")
+    assert texts(doors["me"]) == ["The deploy day is Monday."]
 
 
 # -- what is derived ---------------------------------------------------------------------------------------------------
@@ -276,17 +270,21 @@ def test_what_rests_on_a_page_waits_like_the_page_and_takes_no_place_of_what_is_
     assert texts(doors["me"], "bank") == ["The bank is open."]
 
 
-def test_what_rests_on_an_approved_page_does_not_wait_and_a_later_yes_is_for_each(doors):
+def test_what_rests_on_an_approved_or_borne_out_page_does_not_wait_and_a_later_yes_is_for_each(doors):
     page = doors["web"].remember("The bank has closed.")
     early = doors["me"].remember("So I need another bank.", rests_on=[page.id])
     [first, second] = doors["me"].reviews.waiting()
 
     doors["me"].reviews.approve(first.id)
-
     assert doors["me"].remember("So Bob needs a new bank.", rests_on=[page.id]).trust == "human"
     assert doors["me"].reviews.is_approved(early) is False
     doors["me"].reviews.approve(second.id)
     assert texts(doors["me"], "another bank") != []
+
+    page = doors["web"].remember(SHOP)
+    doors["b"].remember(SHOP)
+    assert doors["a"].remember("So we meet at nine.", rests_on=[page.id]).trust == "agent"
+    assert doors["me"].remember("So I get up early.", rests_on=[page.id]).trust == "human"
 
 
 def test_what_rests_on_an_agents_word_stays_the_persons_own_and_waits_once_that_is_set_aside(doors):
@@ -301,7 +299,7 @@ def test_what_rests_on_an_agents_word_stays_the_persons_own_and_waits_once_that_
 def test_only_what_is_trusted_alike_becomes_one(doors):
     from tallystick.records.proposal import MERGE, REPEAT, Proposal
 
-    names = [doors[name].remember("The shop opens at nine.").id for name in ("me", "a", "b")]
+    names = [doors[name].remember(SHOP).id for name in ("me", "a", "b")]
     [merge] = [each for each in doors["me"].tidy.proposals() if each.action == MERGE]
     assert set(merge.ids) == set(names[1:])
     mixed = Proposal(kind=REPEAT, ids=tuple(names[:2]), texts=("x", "y"), why="", action=MERGE, user="me")
@@ -309,13 +307,6 @@ def test_only_what_is_trusted_alike_becomes_one(doors):
         doors["me"].tidy.apply(mixed)
     doors["me"].tidy.apply(merge)
     assert sorted(belief.trust for belief in doors["me"].beliefs.query()) == ["agent", "human"]
-
-
-def test_what_rests_on_what_was_borne_out_does_not_wait(doors):
-    page = doors["web"].remember("The shop opens at nine.")
-    doors["b"].remember("The shop opens at nine.")
-    assert doors["a"].remember("So we meet at nine.", rests_on=[page.id]).trust == "agent"
-    assert doors["me"].remember("So I get up early.", rests_on=[page.id]).trust == "human"
 
 
 # -- corroboration -----------------------------------------------------------------------------------------------------
@@ -327,8 +318,8 @@ def says(memory: Memory, question: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("who", ["me", "a"])
 def test_what_a_page_said_is_borne_out_when_another_trusted_source_says_exactly_that(doors, who):
-    page = doors["web"].remember("The shop opens at nine.", tags=["self/constitutional"], always=True, confidence=1.0)
-    mine = doors[who].remember("The shop opens at nine.")
+    page = doors["web"].remember(SHOP, tags=["self/constitutional"], always=True, confidence=1.0)
+    mine = doors[who].remember(SHOP)
 
     [(first, second)] = says(doors["me"], "when does the shop open?")
     assert {first, second} == {page.id, mine.id}
@@ -342,7 +333,6 @@ def test_what_a_page_said_is_borne_out_when_another_trusted_source_says_exactly_
     assert doors["me"].recall("when does the shop open?", believed_at=page.seq) == []
 
 
-SHOP = "The shop opens at nine."
 BEARS_NOTHING_OUT = {  # voices that are needed, what is done, reviews that wait then, who is heard
     "the same program": (1, [("a", {"trust": "web"}), ("a", {})], 1, ["a"]),
     "another tool": (1, [("web", {}), ("tool", {"agent": "other"})], 2, []),
@@ -383,20 +373,20 @@ def test_other_letters_are_other_words_and_what_came_first_confirms_nothing(door
 @pytest.mark.parametrize(("needed", "voices"), [(0, 3), (2, 2), (3, 3)])
 def test_how_many_are_needed_is_set_and_none_means_only_a_persons_yes(doors, needed, voices):
     (doors["me"].folder / "tallystick.toml").write_text(f"[policy]\ncorroborate = {needed}\n")
-    page = doors["web"].remember("The shop opens at nine.")
+    page = doors["web"].remember(SHOP)
     for number, name in enumerate(("a", "b", "me")[:voices], 1):
         assert page.id not in [each for hit in says(doors["me"], "when does the shop open?") for each in hit]
-        doors[name].observe("The shop opens at nine.", id=f"e{number}")
+        doors[name].observe(SHOP, id=f"e{number}")
     found = [each for hit in says(doors["me"], "when does the shop open?") for each in hit]
     assert (page.id in found) is (needed > 0)
 
 
 def test_what_was_said_before_a_page_said_it_again_bears_out_the_first_time_alone(doors):
     (doors["me"].folder / "tallystick.toml").write_text("[policy]\ncorroborate = 2\n")
-    first = doors["web"].remember("The shop opens at nine.", key="one")
-    doors["a"].remember("The shop opens at nine.")
-    doors["tool"].remember("The shop opens at nine.", key="two")
-    doors["b"].remember("The shop opens at nine.")
+    first = doors["web"].remember(SHOP, key="one")
+    doors["a"].remember(SHOP)
+    doors["tool"].remember(SHOP, key="two")
+    doors["b"].remember(SHOP)
     [event] = doors["me"].log(op="trust.corroborate")
     assert event.body["ids"] == [first.id]
 

@@ -1,7 +1,5 @@
 """Trust on paths: a branch confirms nothing for the main line, and a source is left out on every path."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -23,7 +21,9 @@ def found(memory: Memory, path: str = "") -> list[str]:
     return [hit.text for hit in memory.recall("where is the printer?", path=path)]
 
 
-def test_what_is_said_on_a_branch_bears_out_nothing_above_it(memory):
+def test_what_is_said_on_a_branch_bears_out_nothing_above_it_nor_counts_when_somebody_above_says_it(
+    tmp_path, memory, door
+):
     memory.paths.branch("b")
     memory.on("b").remember(SAID)
     assert found(memory, "b") == [SAID]
@@ -31,22 +31,16 @@ def test_what_is_said_on_a_branch_bears_out_nothing_above_it(memory):
     assert found(memory) == []
     assert len(memory.reviews) == 1
 
-
-def test_nor_does_it_count_when_somebody_above_says_it_later(tmp_path, memory):
     (tmp_path / "tallystick.toml").write_text("[policy]\ncorroborate = 2\n")
-    memory.paths.branch("b")
-    with Memory(tmp_path, by="mcp:one", trust="agent") as one:
-        one.on("b").remember(SAID)
-    with Memory(tmp_path, by="mcp:two", trust="agent") as two:
-        two.remember(SAID)
-    with Memory(tmp_path) as again:
-        assert len(again.reviews) == 1, "one voice is not two"
+    memory.paths.branch("c")
+    door("agent", "mcp:one").on("c").remember(SAID)
+    door("agent", "mcp:two").remember(SAID)
+    assert len(memory.reviews) == 1, "one voice is not two"
 
 
-def test_a_source_is_left_out_on_every_path(tmp_path, memory):
+def test_a_source_is_left_out_on_every_path(memory, door):
     memory.paths.branch("b")
-    with Memory(tmp_path, by="mcp:evil", trust="agent") as evil:
-        evil.on("b").remember("the printer is in the cellar")
+    door("agent", "mcp:evil").on("b").remember("the printer is in the cellar")
     assert "the printer is in the cellar" in found(memory, "b")
     memory.distrust("mcp:evil")
     assert found(memory, "b") == []

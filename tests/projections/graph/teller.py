@@ -27,18 +27,14 @@ class Teller:
 
     def believe(self, name: str, triple: tuple[str, str, str] = ("", "", ""), about: str = "", **rest: Any) -> str:
         """State a belief; one that `replaces` others takes their place."""
-        replaces, approved = rest.pop("replaces", []), rest.pop("approved", None)
+        replaces = rest.pop("replaces", [])
         belief: dict[str, Any] = {"id": name, "key": name, "confidence": 0.7, **rest}
         if any(triple):
             belief["triple"] = list(triple)
         if about:
             belief["about"] = about
-        body: dict[str, Any] = {"belief": belief}
-        if replaces:
-            body["replaces"] = replaces
-        if approved is not None:
-            body["approved"] = approved
-        self.tell("belief.supersede/1" if replaces else "belief.put/1", body)
+        more = {"replaces": replaces} if replaces else {}
+        self.tell("belief.supersede/1" if replaces else "belief.put/1", {"belief": belief, **more})
         return name
 
 

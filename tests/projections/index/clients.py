@@ -20,7 +20,8 @@ ROWS: dict[str, FunctionType] = {
     name: function
     for name, function in vars(rows).items()
     if inspect.isfunction(function) and function.__module__ == rows.__name__ and not name.startswith("_")
-}
+    and "conn" in inspect.signature(function).parameters  # the others check what is given
+}  # fmt: skip
 
 
 class Taken(Exception):

@@ -131,25 +131,14 @@ def test_a_backup_is_a_timestamped_folder_and_two_in_one_second_are_two(project:
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_a_hypothesis_becomes_an_observation_when_the_experiment_is_done(project: str, confirmed: bool) -> None:
     with ChronoStore(project) as store:
-        store.upsert(ChronoRecord(
-            id="HYP-001",
-            kind="hypothesis",
-            label="Model generalization gap < 5% of Bayes-optimal",
-            is_hypothesis=True,
-            confidence=0.75,
-            source_type="inferred",
-            evidence=["REQ-NN-006", "paper §4.2"],
-        ))  # fmt: skip
-        rec = store.get("HYP-001")
-        assert rec is not None
-        rec.is_hypothesis = False
-        rec.source_type = "observed"
-        rec.confidence = 1.0 if confirmed else 0.0
-        rec.evidence.append("bench-B-seed42: nll_gap=0.031")
-        store.upsert(rec)
+        session: dict[str, Any] = {"store": store, "ChronoRecord": ChronoRecord, "confirmed": confirmed}
+        for section in PRINTED:
+            if "HYP-001" in section:
+                exec(section, session)
 
         now = store.get("HYP-001")
-        assert now == rec
+        assert now == session["rec"]
+        assert (now.is_hypothesis, now.confidence) == (False, 1.0 if confirmed else 0.0)
         assert [v.belief.is_hypothesis for v in store.history("HYP-001")] == [True, False]
 
 

@@ -34,19 +34,9 @@ from tallystick.stores import file_system, sqlite_file
 from tallystick.stores.memorystore import SQLiteMemoryStore, memory_store as sqlite_episodes
 from tests.contracts.providers import ALL, NOON, Opener, told
 from tests.crash.disks import at_once
+from tests.stores.memorystore.test_as_printed import SCHEMA
 
 SCOPE = {"user": "ana", "session": "S1", "agent": "rag"}
-SEED = """
-CREATE TABLE IF NOT EXISTS episodes (
-  id         TEXT PRIMARY KEY,
-  scope_key  TEXT NOT NULL,
-  content    BLOB NOT NULL,   -- orjson JSONB of the Episode payload
-  timestamp  TEXT NOT NULL,
-  metadata   BLOB NOT NULL    -- orjson JSONB
-);
-CREATE INDEX IF NOT EXISTS idx_episodes_scope_ts
-  ON episodes(scope_key, timestamp DESC);
-"""
 
 
 @pytest.fixture
@@ -338,7 +328,7 @@ async def test_health_warns_of_a_network(store, monkeypatch, tmp_path):
 
 def foreign(path, *episodes, key="/user/{user}/session/{session}/agent/{agent}/", when=None):
     """A file as another program makes it, with the documented columns only."""
-    script(path, SEED)
+    script(path, SCHEMA)
     db = sqlite3.connect(path)
     for number, (user, session, agent) in enumerate(episodes):
         moment = when or (NOON + timedelta(seconds=number)).isoformat()
@@ -394,9 +384,9 @@ def test_a_row_made_elsewhere_that_does_not_say_whose_it_is_is_refused_and_left(
         (lambda path: path.write_bytes(b"not a database at all, but long enough" * 40), Damaged),
         (lambda path: path.mkdir(), NotWritable),
         (lambda path: script(path, "CREATE TABLE episodes (id TEXT PRIMARY KEY, words TEXT)"), Refused),
-        (lambda path: script(path, SEED.replace("id         TEXT PRIMARY KEY", "id TEXT")), Refused),
+        (lambda path: script(path, SCHEMA.replace("id         TEXT PRIMARY KEY", "id TEXT")), Refused),
         (
-            lambda path: script(path, SEED.replace("BLOB NOT NULL    --", "BLOB NOT NULL, more TEXT NOT NULL --")),
+            lambda path: script(path, SCHEMA.replace("BLOB NOT NULL    --", "BLOB NOT NULL, more TEXT NOT NULL --")),
             Refused,
         ),
     ],

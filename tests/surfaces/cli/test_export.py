@@ -88,12 +88,10 @@ def test_another_memorys_export_waits_under_its_own_name_and_one_command_approve
     assert "comes from another memory" in done.out
     assert len(tallystick("-C", "two", "review", "--source", source, "--json").json) == 1
     assert tallystick("-C", "two", "review", "--source", "import:0", "--json").json == []
-    alone = tallystick("-C", "two", "review", "approve", "--all", "--source", source)
-    assert (alone.status, "confirm with --yes" in alone.err) == (1, True)
-    said = tallystick("-C", "two", "review", "approve", "--all", "--source", source, "--yes")
-    assert said.out == f"Approved 1 review and 1 episode of {source}\n"
-    again = tallystick("-C", "two", "review", "approve", "--all", "--source", source, "--yes")
-    assert again.out == f"nothing of {source} is pending\n"
+    approve = ("-C", "two", "review", "approve", "--all", "--source", source)
+    tallystick(*approve).refused("confirm with --yes")
+    assert tallystick(*approve, "--yes").out == f"Approved 1 review and 1 episode of {source}\n"
+    assert tallystick(*approve, "--yes").out == f"nothing of {source} is pending\n"
     assert " · import · " in tallystick("-C", "two", "recall", "tea").out
     assert f"everything from {source}" in tallystick("-C", "two", "log").out
     assert tallystick("-C", "two", "trust", "--none", source).status == 0

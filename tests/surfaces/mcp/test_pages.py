@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tallystick import Memory, NeedsApproval, NotFound, Refused
-from tallystick.surfaces.mcp.wording import NOTICE
+from tallystick.surfaces.mcp.format import NOTICE
 from tests.surfaces.mcp.profiles import Profile
 
 

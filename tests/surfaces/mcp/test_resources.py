@@ -7,9 +7,9 @@ from hypothesis import given, strategies as st
 from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
+from tallystick.surfaces.mcp.format import NOTHING, NOTICE, quoted
 from tallystick.surfaces.mcp.prompts import START
 from tallystick.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
-from tallystick.surfaces.mcp.wording import NOTHING, NOTICE, quoted
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 

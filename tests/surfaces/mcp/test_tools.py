@@ -5,7 +5,7 @@ import pytest
 from tallystick import Memory, Moved, NotFound
 from tallystick.memory.trust.withheld_words import PENDING
 from tallystick.records.errors import NeedsApproval
-from tallystick.surfaces.mcp.wording import NOTICE
+from tallystick.surfaces.mcp.format import NOTICE
 from tests.refusals import refuses
 
 

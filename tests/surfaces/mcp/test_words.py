@@ -7,10 +7,9 @@ from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
 from tallystick.records.recall import Hit
-from tallystick.surfaces.mcp.format import Note, of_hit
+from tallystick.surfaces.mcp.format import NOTICE, Note, fenced, of_hit, one_line, wrong_arguments
 from tallystick.surfaces.mcp.tools.read import Entry, Got, RecallResult, Timeline
 from tallystick.surfaces.mcp.tools.write import RememberArgs
-from tallystick.surfaces.mcp.wording import NOTICE, fenced, one_line, wrong_arguments
 from tallystick.surfaces.present.text import shown
 from tests.strategies import HOSTILE, texts
 

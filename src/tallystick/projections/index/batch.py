@@ -23,7 +23,6 @@ from tallystick.projections.index.segmentation import has_no_spaces, spread
 from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
 from tallystick.state.sessions import ActiveHours
-from tallystick.text.fingerprint import KEPT, marks_of
 
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
 
@@ -50,7 +49,7 @@ class WriteBatch:
         self._cut: dict[str, None] = {}  # blocks whose ties went
         self._later: list[tuple[str, tuple[object, ...]]] = []  # statements to run at the end
         self.names: dict[Name, int] = {}  # → when it first came
-        self._marked: set[str] = set()  # blocks whose fingerprints are kept already
+        self.marked: set[str] = set()  # blocks whose fingerprints are kept already
         self._distrusts: list[Distrust] | None = None  # of everyone, once read
 
     # -- fetching ----------------------------------------------------------------------------------------------------
@@ -154,13 +153,6 @@ class WriteBatch:
         if name not in self._sources:
             self._fetch_sources([name])
         return self._sources[name]
-
-    def marks_to_keep(self, source: Source) -> list[str]:
-        """The fingerprints of a source's words, the first time they are asked for in this batch."""
-        if not source.block_id or source.block_id in self._marked:
-            return []
-        self._marked.add(source.block_id)
-        return marks_of(self.block(source.block_id).content, KEPT)[:KEPT]
 
     def block(self, name: str) -> Block:
         if name not in self._blocks:

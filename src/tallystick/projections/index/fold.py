@@ -45,6 +45,7 @@ from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.trust import NONE, Distrust
 from tallystick.state.sources import distrust_of
 from tallystick.text.claims import claim_key
+from tallystick.text.fingerprint import KEPT, marks_of
 
 _CLIENTS = {"cli": "cli", "python": "sdk"}
 _STATED = (ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
@@ -299,8 +300,10 @@ def _served(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
         path = receipt.get("asked", {}).get("path", "")
         found = [source for name, *_ in receipt["hits"] if (source := batch.source(name))]
         for source in found:
-            for mark in batch.marks_to_keep(source):
-                batch.later(sql.ADD_SERVED, source.user, mark, source.block_id)
+            if source.block_id and source.block_id not in batch.marked:
+                batch.marked.add(source.block_id)
+                for mark in marks_of(batch.block(source.block_id).content, KEPT)[:KEPT]:
+                    batch.later(sql.ADD_SERVED, source.user, mark, source.block_id)
         blocks = list(dict.fromkeys(source.block_id for source in found if source.block_id and _counts(source)))
         here = [name for name in blocks[:_TOGETHER] if batch.block(name).path == path]
         for tie in batch.ties(combinations(here, 2)):

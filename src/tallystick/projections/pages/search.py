@@ -150,16 +150,19 @@ class _Hunt:
         for name in asked.ids:
             self._take(_BY_ID, (), {"id": name})
         self._all(asked.terms)
-        for day in asked.dates[:_MOST_DATES]:
+        days = dict.fromkeys(term.date for term in asked.terms if term.date)
+        for day in list(days)[:_MOST_DATES]:
             self._at(day, [term for term in asked.terms if term.date != day], zone)
         self._with_all = len(self._found)
         if not self._found and not self._db.execute(_HAS_PAGES, self._values).fetchone():
             return
         if not self._found and (begun := asked.begun()):
             self._all(begun)
-        if len(self._found) < ENOUGH and not asked.is_strict():
+        is_must = [term.is_must for term in asked.terms]
+        is_one = len(asked.terms) == len(asked.terms[0].loose) == 1  # then there is nothing less to look for
+        if len(self._found) < ENOUGH and not (all(is_must) or is_one):
             self._some(asked.terms)
-        if not self._found and any(term.is_must for term in asked.terms):
+        if not self._found and any(is_must):
             self._some([term._replace(is_must=False) for term in asked.terms])
 
     def newest(self) -> None:
@@ -415,14 +418,6 @@ class Query(NamedTuple):
     terms: tuple[Term, ...] = ()
     ids: tuple[str, ...] = ()
     last: str = ""  # as it was typed, outside quotes
-
-    @property
-    def dates(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(term.date for term in self.terms if term.date))
-
-    def is_strict(self) -> bool:
-        """True if there is nothing less to look for."""
-        return all(term.is_must for term in self.terms) or len(self.terms) == len(self.terms[0].loose) == 1
 
     def begun(self) -> list[Term]:
         """The terms, with the last word as the beginning of one; none, if it is not a plain word."""

@@ -14,7 +14,6 @@ from typing import Any
 
 from tallystick.decide import beliefs as decide
 from tallystick.exchange import specsmith
-from tallystick.ledger.backup import back_up
 from tallystick.ledger.format import SEAL
 from tallystick.ledger.scan import Place
 from tallystick.ledger.verify import verify
@@ -229,7 +228,7 @@ class ChronoStore:
 
     def backup(self) -> Path:
         """Make a verified copy under `backup/<time>` and return its path."""
-        return back_up(self.folder.ledger)
+        return self.folder.ledger.back_up()
 
     def migrate_from_json(self, source: Path) -> dict[str, int]:
         """Import `requirements.json` and `testcases.json` of a folder; return the number of each, and of skipped items.

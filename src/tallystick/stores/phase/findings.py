@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -53,6 +53,7 @@ from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.graph.base import PARTS
+from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
 from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
@@ -113,17 +114,6 @@ class Diagnostic:
         return asdict(self)
 
 
-@runtime_checkable
-class InFiles(Protocol):
-    """A store that has a folder."""
-
-    root: Path
-
-    def problems(self) -> list[Problem]: ...
-
-    def edited(self) -> list[str]: ...
-
-
 def _found(code: str, place: str, reason: str, line: int = 0, byte: int = 0) -> Diagnostic:
     severity, remedy = CODES[code]
     return Diagnostic(code, severity, place, reason, remedy, line, byte)
@@ -139,7 +129,7 @@ def _worst_first(found: Iterable[Diagnostic]) -> list[Diagnostic]:
 def diagnose(store: MemoryGraphStore, envelope: GraphEnvelope | None = None) -> list[Diagnostic]:
     """Everything that is wrong with a graph, the worst first; with an envelope, with that as its records."""
     found = list(_in_records(store.export_envelope() if envelope is None else envelope))
-    if isinstance(store, InFiles):
+    if isinstance(store, FileBackedMemoryGraphStore):
         found += [_found(each.code, each.place, each.reason, each.line, each.byte) for each in _in_files(store)]
         found += [_found("edited-file", place, "not as tallystick wrote it") for place in store.edited()]
         found += [_found("foreign-file", name, "not part of the layout") for name in _foreign(store.root)]
@@ -201,7 +191,7 @@ def _quoted(name: object) -> str:
     return ascii(name)[:60]
 
 
-def _in_files(store: InFiles) -> Iterator[Problem]:
+def _in_files(store: FileBackedMemoryGraphStore) -> Iterator[Problem]:
     root = store.root
     yield from store.problems()
     if any((root / part).is_dir() for part in PARTS) and not os.path.lexists(root / layout.WORKSPACE):
@@ -291,7 +281,9 @@ def findings_in(
 
 def in_the_way(store: MemoryGraphStore) -> list[Diagnostic]:
     """Whatever has the name of the log or the audit and is not a file: until it is gone, nothing more can be found."""
-    paths = [store.root / layout.EVENTS, store.root / layout.AUDIT] if isinstance(store, InFiles) else []
+    if not isinstance(store, FileBackedMemoryGraphStore):
+        return []
+    paths = [store.root / layout.EVENTS, store.root / layout.AUDIT]
     there = [path for path in paths if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode)]
     remedy = "move it elsewhere, restore the file from a copy, and diagnose again"
     return [Diagnostic(MALFORMED, "error", path.name, _NO_FILE, remedy) for path in there]

@@ -2,10 +2,10 @@
 
 The log is the truth; profiles, nodes, edges and paths follow from it and can be rewritten from it. Every attempt is in
 the audit before anything happens, granted or denied; if the audit cannot be written, nothing is done. A granted action
-is then one event in the log, which carries the records as they are after it; then the store is changed, all of it or
-nothing. Before an event is recorded its id is noted, so that the next call finds out what a crash left undone (an event
-that the store lacks) and completes it; `diagnostics` reports it, `finish` completes it. Doing it twice is the same as
-doing it once. What is recorded has happened: if the graph cannot follow at once, that is `Unfinished`, and the audit
+is then one event in the log, which carries the records as they are after it; then the store is changed. Before an event
+is recorded its id is noted, so that the next call finds out what a crash left undone (an event that the store lacks, or
+has in part) and completes it; `diagnostics` reports it, `finish` completes it. Doing it twice is the same as doing it
+once. What is recorded has happened: if the graph cannot follow at once, that is `Unfinished`, and the audit
 never calls it failed. A file of records that cannot be read is set aside and rewritten first, and the audit says so.
 
 An approval counts once: the event of an action is named after its approval, and the log refuses a name twice, whichever

@@ -1,4 +1,4 @@
-"""Writing: remember, observe, revise, forget, invalidate, erase, outcome, relate, archive."""
+"""Beliefs, episodes and facts: to write them (remember, observe, revise, forget, …) and to read them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import Header
+from fastapi import Header, Path as InPath, Query
 from pydantic import Field
 
 from tallystick.records.belief import Belief
+from tallystick.records.clock import stamp
 from tallystick.records.errors import Moved
 from tallystick.surfaces.api import models
 from tallystick.surfaces.api.models import Shape, Values, shaped
-from tallystick.surfaces.api.operation import WRITE, IdempotencyKey, IfMatch, Json, Operations, plain, plains
+from tallystick.surfaces.api.operation import (
+    WRITE,
+    BelievedAt,
+    IdempotencyKey,
+    IfMatch,
+    Json,
+    Limit,
+    Name,
+    OfPath,
+    Operations,
+    Part,
+    moment,
+    part,
+    plain,
+    plains,
+)
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
 
-api = Operations("saying", "Write to the memory.")
+saying = Operations("saying", "Write to the memory.")
+looking = Operations("looking", "Read beliefs, episodes and facts.")
 Trust = Literal["human", "agent", "import", "tool", "web"]
 _TRUST = "The trust of the statement, if lower than the server's own."
+Quarantined = Annotated[bool, Query(description="Also what needs approval; its words only with a person's trust.")]
 
 
 class Fields(Shape):
@@ -62,7 +80,7 @@ class Remember(Fields):
     trust: Trust | None = Field(default=None, description=_TRUST)
 
 
-@api.post(
+@saying.post(
     "/v1/remember", models.RememberResult, *WRITE, summary="Remember a belief",
     gives="It was known already; nothing was written, or it was reinforced.",
     responses={201: {"model": models.RememberResult, "description": "It is new."}},
@@ -106,7 +124,7 @@ class Observe(Shape):
     keep_secrets: bool = False
 
 
-@api.post(
+@saying.post(
     "/v1/observe", models.Observed, 403, 404, 409, summary="Record an episode",
     gives="The same was recorded before under its id; nothing was written.",
     responses={201: {"model": models.Observed, "description": "It was recorded."}},
@@ -141,7 +159,7 @@ class Revise(Fields):
     reason: str = Field(default="", description="Why it changes.")
 
 
-@api.post("/v1/revise", models.RememberResult, *WRITE, 412, summary="Replace a belief")
+@saying.post("/v1/revise", models.RememberResult, *WRITE, 412, summary="Replace a belief")
 def revise(memory: Memory, body: Revise, if_match: IfMatch = "") -> dict[str, Any]:
     """Makes a new version with another text or other fields; the old version stays in history.
 
@@ -161,7 +179,7 @@ class Forget(Shape):
     path: str = ""
 
 
-@api.post("/v1/forget", models.Gone, *WRITE, 412, summary="Forget a belief or an episode")
+@saying.post("/v1/forget", models.Gone, *WRITE, 412, summary="Forget a belief or an episode")
 def forget(memory: Memory, body: Forget, if_match: IfMatch = "") -> dict[str, Any]:
     """Recall no longer serves it; it stays in history. With `If-Match`, only if that version is still current."""
     with _matching(memory, body.name, if_match, body.path):
@@ -179,7 +197,7 @@ class Invalidate(Shape):
     path: str = ""
 
 
-@api.post("/v1/invalidate", models.Weakened, *WRITE, 412, summary="Invalidate a belief that proved wrong")
+@saying.post("/v1/invalidate", models.Weakened, *WRITE, 412, summary="Invalidate a belief that proved wrong")
 def invalidate(memory: Memory, body: Invalidate, if_match: IfMatch = "") -> dict[str, Any]:
     """Beliefs that depend on it become hypotheses with half of their confidence."""
     with _matching(memory, body.name, if_match, body.path):
@@ -212,7 +230,7 @@ class Erase(Shape):
     path: str = ""
 
 
-@api.post("/v1/erase", models.Erasure, *WRITE, summary="Erase the words of beliefs or episodes")
+@saying.post("/v1/erase", models.Erasure, *WRITE, summary="Erase the words of beliefs or episodes")
 def erase(memory: Memory, body: Erase) -> dict[str, Any]:
     """Erases all versions, here and in the backups of this folder. It cannot be undone, and needs `confirm`."""
     call = memory.erase if body.confirm else memory.preview_erase
@@ -231,7 +249,7 @@ class Outcome(Shape):
     path: str = ""
 
 
-@api.post("/v1/outcome", models.Ids, *WRITE, summary="Report the outcome of using memories")
+@saying.post("/v1/outcome", models.Ids, *WRITE, summary="Report the outcome of using memories")
 def outcome(memory: Memory, body: Outcome) -> dict[str, Any]:
     """Memories that helped weigh more from then on; memories that misled weigh less."""
     return {"ids": list(memory.outcome(body.names, **body.model_dump(exclude={"names"})))}
@@ -247,7 +265,7 @@ class Relate(Shape):
     path: str = ""
 
 
-@api.post("/v1/relate", models.Related, 403, 404, summary="Relate two memories")
+@saying.post("/v1/relate", models.Related, 403, 404, summary="Relate two memories")
 def relate_memories(memory: Memory, body: Relate) -> dict[str, Any]:
     """Where one of them answers a question, recall serves the other one after it. Repeating it replaces the words."""
     return {"is_new": memory.relate(body.one, body.other, body.relation, path=body.path)}
@@ -261,7 +279,159 @@ class Archive(Shape):
     reason: str = ""
 
 
-@api.post("/v1/archive", models.Ids, 403, 404, summary="Archive episodes")
+@saying.post("/v1/archive", models.Ids, 403, 404, summary="Archive episodes")
 def archive(memory: Memory, body: Archive) -> dict[str, Any]:
     """Recall no longer serves them; they stay in history. Only a person may do this."""
     return {"ids": list(memory.archive(*body.names, reason=body.reason))}
+
+
+# -- status ------------------------------------------------------------------------------------------------------------
+
+
+@looking.get("/v1/status", models.Status, summary="Get the status of the memory")
+def status(memory: Memory) -> dict[str, Any]:
+    """How much there is, which reviews are pending, and whether anything is wrong."""
+    return memory.status().to_dict()
+
+
+# -- beliefs -----------------------------------------------------------------------------------------------------------
+
+
+@looking.get("/v1/beliefs", models.Beliefs, 304, place=(int,), summary="List the beliefs")
+def list_beliefs(
+    memory: Memory, place: list[Any] | None,
+    kind: Annotated[str | None, Query(max_length=100, description="Only of that kind.")] = None,
+    status: Annotated[str, Query(max_length=20, description="active by default; empty: any.")] = "active",
+    min_confidence: Annotated[float | None, Query(ge=0, le=1, description="Only with that confidence or more.")] = None,
+    about: Annotated[str | None, Query(description="Only about that entity.")] = None,
+    tag: Annotated[str | None, Query(description="Only with that tag.")] = None,
+    containing: Annotated[str, Query(description="Only with these characters in the text.")] = "",
+    believed_at: BelievedAt = "", path: OfPath = "", quarantined: Quarantined = False, limit: Limit = 100,
+) -> Part:  # fmt: skip
+    """The beliefs as a path sees them. It goes through all of them; recall searches by meaning."""
+    found, following = memory.beliefs.page(
+        after=-1 if place is None else place[0], limit=limit, kind=kind, status=status, min_confidence=min_confidence,
+        about=about, tag=tag, containing=containing, believed_at=moment(believed_at), path=path,
+    )  # fmt: skip
+    visible = [each for each in found if quarantined or not each.withheld]
+    return plains(visible), None if following is None else (following,)
+
+
+@looking.get("/v1/beliefs/{name:path}/history", models.History, 304, 404, summary="Get the history of a belief")
+def belief_history(memory: Memory, name: Name, path: OfPath = "") -> Any:
+    """What it said when, who changed it, and why."""
+    return {"versions": plains(memory.history(name, path=path))}
+
+
+@looking.get("/v1/beliefs/{name:path}/why", models.Why, 304, 404, summary="Explain the state of a belief")
+def belief_why(memory: Memory, name: Name, path: OfPath = "") -> Any:
+    """Its evidence, what weakened it, and the same for the beliefs that it depends on."""
+    return plain(memory.why(name, path=path))
+
+
+@looking.get("/v1/beliefs/{name:path}/dependents", models.Dependents, 304, 404, summary="List what depends on a belief")
+def belief_dependents(memory: Memory, name: Name, path: OfPath = "") -> Any:
+    """Directly or indirectly: what would be weakened, if it proved wrong."""
+    return {"beliefs": plains(memory.dependents(name, path=path))}
+
+
+@looking.get("/v1/beliefs/{name:path}/related", models.Neighbours, 304, 404, summary="List what a belief is related to")
+def belief_related(memory: Memory, name: Name, path: OfPath = "") -> Any:
+    """The relations made by `POST /v1/relate`; recall serves such a memory after the one that answers."""
+    return {"neighbours": plains(memory.related(name, path=path))}
+
+
+@looking.get("/v1/beliefs/{name:path}", models.Belief, 304, 404, summary="Get a belief")
+def get_belief(memory: Memory, name: Name, believed_at: BelievedAt = "", path: OfPath = "") -> Any:
+    """By its key, the id of any version, or the last six characters of an id. A forgotten one too, with its status."""
+    return plain(memory.show(name, believed_at=moment(believed_at), path=path))
+
+
+@looking.get("/v1/diff", models.Changes, 304, summary="Compare two points in time")
+def diff(
+    memory: Memory, before: Annotated[str, Query(max_length=40, description="A point in time.", examples=["12"])],
+    after: Annotated[str, Query(max_length=40, description="A later one; left out: now.")] = "", path: OfPath = "",
+    quarantined: Quarantined = False,
+) -> Any:  # fmt: skip
+    """The beliefs that were added, removed or changed between two points in time."""
+    found = memory.diff(moment(before) or 0, moment(after), path=path)
+    if not quarantined:
+        found = [each for each in found if any(not one.withheld for one in (each.before, each.after) if one)]
+    return {"changes": plains(found)}
+
+
+# -- episodes ----------------------------------------------------------------------------------------------------------
+
+
+@looking.get("/v1/episodes", models.Episodes, 304, place=(str, int), summary="List the episodes")
+def list_episodes(
+    memory: Memory, place: list[Any] | None,
+    session: Annotated[str | None, Query(min_length=1, description="Only of that session.")] = None,
+    agent: Annotated[str | None, Query(min_length=1, description="Only of that agent.")] = None,
+    path: OfPath = "", quarantined: Quarantined = False, limit: Limit = 50,
+) -> Part:  # fmt: skip
+    """What was said or happened, by when it happened. Retracted episodes are left out."""
+    after = (place[0], place[1]) if place else None
+    found = memory.episodes.recent(session=session, agent=agent, path=path, limit=limit + 1, after=after)
+    last = found[limit - 1] if len(found) > limit else None
+    visible = [each for each in found[:limit] if quarantined or not each.withheld]
+    return plains(visible), (stamp(last.timestamp), last.seq) if last else None
+
+
+@looking.get("/v1/episodes/{id:path}", models.Episode, 304, 404, summary="Get an episode")
+def get_episode(
+    memory: Memory, id: Annotated[str, InPath(max_length=1000, description="Its id, or your own id for it.")]
+) -> Any:  # fmt: skip
+    """If several sessions use the id, the newest."""
+    return plain(memory.episodes.get(id))
+
+
+class Retract(Shape):
+    """Episodes to retract."""
+
+    model_config = shaped(names=["01M7GSWH27T4T6Q3EQ8CXHCZAF"], reason="a test", withdraw=False)
+    names: list[str] = Field(min_length=1, max_length=500, description="Episodes.")
+    reason: str = ""
+    withdraw: bool = Field(default=False, description="Also forget the facts that depend on these alone.")
+
+
+@looking.post("/v1/episodes/retract", models.Retraction, *WRITE, summary="Retract episodes")
+def retract(memory: Memory, body: Retract) -> Any:
+    """They are no longer recalled or consolidated, and stay in history."""
+    return plain(memory.episodes.retract(*body.names, reason=body.reason, withdraw=body.withdraw))
+
+
+# -- facts -------------------------------------------------------------------------------------------------------------
+
+
+@looking.get("/v1/facts", models.Facts, 304, place=(str, str), cached_with="as_of", summary="List the facts")
+def list_facts(
+    memory: Memory, place: list[Any] | None,
+    subject: Annotated[str | None, Query(description="Only with that subject.")] = None,
+    predicate: Annotated[str | None, Query(description="Only with that predicate.")] = None,
+    object: Annotated[str | None, Query(description="Only with that object.")] = None,
+    agent: Annotated[str | None, Query(description="Only those said to that agent.")] = None,
+    as_of: Annotated[str | None, Query(max_length=40, description="True then; left out: now.")] = None,
+    believed_at: BelievedAt = "", path: OfPath = "", quarantined: Quarantined = False, limit: Limit = 100,
+) -> Part:  # fmt: skip
+    """`as_of` asks what was true then, `believed_at` what was believed then. With `as_of` it has an ETag."""
+    found = memory.facts.on(path).query(
+        subject=subject, predicate=predicate, object=object, agent=agent, as_of=as_of, believed_at=moment(believed_at),
+        quarantined=quarantined,
+    )  # fmt: skip
+    return part(found, lambda each: (stamp(each.pinned_at), each.id), place, limit)
+
+
+FactId = Annotated[str, InPath(max_length=1000, description="The id of a fact, or of any of its versions.")]
+
+
+@looking.get("/v1/facts/{id:path}/history", models.FactHistory, 304, 404, summary="Get the history of a fact")
+def fact_history(memory: Memory, id: FactId) -> Any:
+    """A version that was replaced says until when it was true, and by which it was replaced."""
+    return {"versions": plains(memory.facts.history(id))}
+
+
+@looking.get("/v1/facts/{id:path}", models.Fact, 304, 404, summary="Get a fact")
+def get_fact(memory: Memory, id: FactId) -> Any:
+    """By its id, or the id of any version."""
+    return plain(memory.facts.get(id))

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from tallystick.surfaces.api import admin, beliefs, browse, graph, pages, recall
+from tallystick.surfaces.api import admin, beliefs, graph, pages, recall
 from tallystick.surfaces.api.errors import PROBLEM, Problem, Wrong, handle_in
 from tallystick.surfaces.api.models import VALUE
 from tallystick.surfaces.api.operation import REASONS
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from tallystick.surfaces.server.worker import MemoryWorker
 
 _PARTS = (
-    beliefs.api, recall.api, browse.api, pages.api, graph.api, graph.paths, graph.rules, admin.reviews, admin.sources,
-    admin.ledger, admin.leaving,
+    beliefs.saying, recall.api, beliefs.looking, pages.api, graph.api, graph.paths, graph.rules, admin.reviews,
+    admin.sources, admin.ledger, admin.leaving,
 )  # fmt: skip
 ABOUT = """\
 The verbs and nouns of a memory, for the one user that this server serves.

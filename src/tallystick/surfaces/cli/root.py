@@ -236,7 +236,7 @@ def _wrong_usage(error: click.UsageError) -> str:
     if isinstance(error, click.MissingParameter):
         return _sentence(error.format_message()) + example
     if error.message.startswith("Got unexpected extra argument"):
-        return f"too many words: {error.message.partition('(')[2].rpartition(')')[0]}{example}"
+        return f"unexpected argument: {error.message.partition('(')[2].rpartition(')')[0]}{example}"
     return _sentence(error.format_message()).replace("a valid integer range", "a whole number")
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.records.belief import Belief
 from tallystick.records.errors import Refused
 from tallystick.records.review import Applied, Review
-from tallystick.surfaces.mcp.wording import fenced, label
+from tallystick.surfaces.mcp.format import fenced, label
 from tallystick.surfaces.server.worker import Person
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.json import texts_in
 from tallystick.surfaces.mcp import consent
 from tallystick.surfaces.mcp.consent import Question
+from tallystick.surfaces.mcp.format import error_line, one_line, wrong_arguments
 from tallystick.surfaces.mcp.resources import Context
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool
-from tallystick.surfaces.mcp.wording import error_line, one_line, wrong_arguments
 from tallystick.surfaces.server.worker import MemoryWorker, Person
 
 Result = types.CallToolResult | types.InputRequiredResult

@@ -18,8 +18,8 @@ from mcp.shared.exceptions import MCPError
 
 from tallystick.records.clock import parse_moment, stamp, system_clock
 from tallystick.records.errors import Refused
+from tallystick.surfaces.mcp.format import quoted, shortened
 from tallystick.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, Context, frame_names, page_names
-from tallystick.surfaces.mcp.wording import quoted, shortened
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.surfaces.mcp.wording import quoted
+from tallystick.surfaces.mcp.format import quoted
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -57,7 +57,7 @@ def row_in(part: str, line: bytes) -> Row:
 
 @dataclass(slots=True)
 class Changes:
-    """Changes to save, all of them or none."""
+    """Changes to save together."""
 
     lines: Lines = field(default_factory=lambda: {part: {} for part in PARTS})
     events: dict[str, bytes] = field(default_factory=dict)
@@ -291,7 +291,7 @@ class KeptGraph(ABC):
             )  # fmt: skip
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
-        """Import all of it, or nothing. A record with the same id is replaced; an event never is."""
+        """Import all of it or, if any is refused, nothing. A record with the same id is replaced; an event never is."""
         changes = Changes(metadata=copied(envelope.metadata), extra=copied(envelope.extra))
         if envelope.profile is not None:
             changes.lines["profiles"][envelope.profile.id] = envelope.profile.to_line()
@@ -309,7 +309,7 @@ class KeptGraph(ABC):
             return dict(contents.tables[part])
 
     def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
-        """Follow a log: put `lines` (by part and id) and drop what is `gone`, all of it or nothing.
+        """Follow a log: put `lines` (by part and id) and drop what is `gone`.
 
         With `rewrite`, files that cannot be read are rewritten, and copies of them are set aside.
         """

@@ -231,7 +231,7 @@ class FileBackedMemoryGraphStore(KeptGraph):
             table, shards = self._contents.tables[part], {place: self._shards[place] for place in self._places(part)}
             fresh = {name for name, line in lines.items() if table.get(name) != line}
             gone = (changes.gone.get(part, set()) & table.keys()) - lines.keys()
-            is_odd = any(shard.problems or not shard.is_neat for shard in shards.values())
+            is_odd = any(not shard.is_neat or (changes.rewrite and shard.problems) for shard in shards.values())
             if not (fresh or gone or (is_odd and changes.rewrite)):
                 continue
             width = layout.width_for(len(table) - len(gone) + len(fresh - table.keys()))

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from tallystick.memory.exchange.files import checked_path
 from tallystick.records.errors import Refused
+from tallystick.surfaces.mcp.format import shortened
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool, aliases
-from tallystick.surfaces.mcp.wording import shortened
 from tallystick.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:

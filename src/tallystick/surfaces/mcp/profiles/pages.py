@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tallystick.surfaces.mcp.format import NOTICE, exactly, fenced, label, named
 from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, aliases, maybe
 from tallystick.surfaces.mcp.tools.read import Data
-from tallystick.surfaces.mcp.wording import NOTICE, exactly, fenced, label, named
 from tallystick.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field
 
 from tallystick.records.errors import Refused
 from tallystick.records.review import Applied, Review
+from tallystick.surfaces.mcp.format import exactly
 from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, aliases, maybe
-from tallystick.surfaces.mcp.wording import exactly
 from tallystick.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:

@@ -20,20 +20,19 @@ from tallystick.records.operations import (
     EPISODE_PUT,
     EPISODE_RETRACT,
 )
-from tallystick.surfaces.mcp.format import Note, cut, of_belief, of_episode, of_hit
-from tallystick.surfaces.mcp.tool import (
-    Answer,
-    Args,
-    Count,
-    Name,
-    Names,
-    Tool,
-    When,
-    aliases,
-    maybe,
-    moment,
+from tallystick.surfaces.mcp.format import (
+    NOTICE,
+    Note,
+    cut,
+    exactly,
+    fenced,
+    label,
+    named,
+    of_belief,
+    of_episode,
+    of_hit,
 )
-from tallystick.surfaces.mcp.wording import NOTICE, exactly, fenced, label, named
+from tallystick.surfaces.mcp.tool import Answer, Args, Count, Name, Names, Tool, When, aliases, maybe, moment
 from tallystick.surfaces.present.time import read_date, read_time
 from tallystick.surfaces.server.worker import CallContext
 

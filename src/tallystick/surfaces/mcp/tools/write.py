@@ -8,9 +8,8 @@ from pydantic import BaseModel, Field
 
 from tallystick.records.errors import NotFound
 from tallystick.records.operations import BELIEF_SUPERSEDE
-from tallystick.surfaces.mcp.format import recorded_at
+from tallystick.surfaces.mcp.format import exactly, fenced, recorded_at
 from tallystick.surfaces.mcp.tool import Answer, Args, Name, Names, Texts, Tool, aliases, maybe
-from tallystick.surfaces.mcp.wording import exactly, fenced
 from tallystick.surfaces.server.worker import CallContext
 
 if TYPE_CHECKING:
