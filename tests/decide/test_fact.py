@@ -88,12 +88,6 @@ def test_another_takes_its_place_by_the_version_that_stands(desk):
     assert plan.name == held.body()["id"]
 
 
-def test_where_several_may_hold_it_is_put_beside(desk):
-    desk.do(add("tea", predicate="likes"))
-    assert acts(desk.plans(add("hiking", predicate="likes"))) == ["put"]
-    assert acts(desk.plans(add("hiking", "e2", predicate="likes"), several=frozenset())) == ["revise"]
-
-
 def test_what_happened_before_is_a_fact_that_has_ended(desk):
     desk.do(add("Acme", payload={"valid_from": "2026-05-02"}))
     [plan] = desk.plans(add("Initech", "e2", payload={"valid_from": "2026-01-01"}))
@@ -120,29 +114,11 @@ def test_who_is_trusted_less_adds_no_weight(desk, trust):
     assert (plan.act, plan.fields["why"]) == ("note", "its source is trusted less than the current fact")
 
 
-def test_who_is_trusted_more_says_it_in_their_own_words(desk):
-    desk.do(add("Acme", payload={"text": "of the page"}), trust="web")
-    [plan] = desk.plans(add("Acme", "e2", payload={"text": "my own"}, confidence=0.8))
-    assert (plan.act, plan.fields["text"], plan.fields["trust"]) == ("revise", "my own", "human")
-    assert plan.fields["confidence"] == 0.8
-    assert len(plan.fields["views"]["fact"]["lineage"]) == 1, "of where it comes from, what is new"
-
-
 def test_a_noop_notes_what_it_saw_and_corroborates_what_it_names(desk):
     assert acts(desk.plans(NoopDelta(**said()))) == ["note"]
     desk.do(add("Acme"))
     assert acts(desk.plans(NoopDelta(corroborates=["e1"], **said("e2")))) == ["revise"]
     assert desk.plans(NoopDelta(corroborates=["e1"], **said("e1"))) == []
-
-
-def test_a_delete_closes_what_stands_and_nothing_twice(desk):
-    desk.do(add("Acme"))
-    gone = DeleteDelta(replaces=["e1"], **said("e2"))
-    [plan] = desk.plans(gone)
-    assert (plan.act, plan.fields["status"], plan.fields["valid_to"]) == ("close", "superseded", THEN)
-    desk.do(gone)
-    assert desk.plans(gone) == []
-    assert acts(desk.plans(add("Acme", "e3"))) == ["note"]
 
 
 def test_an_update_of_what_is_gone_is_what_is_new_in_it(desk):
@@ -151,16 +127,6 @@ def test_an_update_of_what_is_gone_is_what_is_new_in_it(desk):
     late = UpdateDelta(replaces=["e1"], fact_payload={"subject": "Ana", "predicate": "works_at", "object": "Initech"},
                        **said("e3"))  # fmt: skip
     assert acts(desk.plans(late)) == ["put"]
-
-
-def test_no_name_reaches_another_users_fact(desk):
-    desk.do(add("Acme"))
-    [held] = desk.known.facts("me")
-    for name in (held.key, held.body()["id"], "e1", f"{0:026d}"):
-        with pytest.raises(NotFound):
-            desk.plans(DeleteDelta(replaces=[name], **said(scope=DeltaScope(user="ana"))))
-        [note] = desk.plans(NoopDelta(corroborates=[name], **said(scope=DeltaScope(user="ana"))))
-        assert (note.act, note.fields["corroborates"]) == ("note", [])
 
 
 def test_a_path_sees_the_roots_facts_and_the_root_sees_none_of_a_paths(desk):
