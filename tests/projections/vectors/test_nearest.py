@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -239,3 +242,10 @@ def test_a_graph_that_cannot_be_saved_is_used_all_the_same(tmp_path: Path, low: 
 
     assert len(near._graph) == 200
     assert near.search(vectors[9], 1)[0].tolist() == [9]
+
+
+@pytest.mark.skipif(find_spec("onnxruntime") is None, reason="onnxruntime is not installed")
+def test_a_model_in_onnx_can_be_loaded_after_the_graph():
+    """Each brings C++ libraries of its own, which crashed the process in this order."""
+    code = "from tallystick.projections.vectors import nearest; nearest._empty(8); import onnxruntime"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -125,6 +125,11 @@ def _read(path: Path) -> bytes | None:
 
 
 def _empty(dimensions: int) -> Any:
+    import ctypes
+
+    # usearch has a C++ library of its own inside. If the system's comes later, with onnxruntime, the process crashes.
+    with suppress(OSError):
+        ctypes.CDLL("libstdc++.so.6", mode=ctypes.RTLD_GLOBAL)
     from usearch.index import Index
 
     return Index(
