@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tallystick.decide.gate import gate
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
+from tallystick.memory.core.context import Context
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.maintenance.restore import restore
 from tallystick.memory.readable import ReadableMemory, forward
@@ -78,10 +79,11 @@ class Memory(ReadableMemory):
 
         `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
         """
-        super().__init__(Services(
-            path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=notify,
-            embedder=embedder,
-        ))  # fmt: skip
+        open_context = partial(
+            Context, path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only,
+            notify=notify,
+        )  # fmt: skip
+        super().__init__(Services(open_context, embedder))
         if trust != "human":
             self.mark_withheld()
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.memory.core.audit_file import AuditFile
 from tallystick.memory.core.context import Context
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.recall.receipts import ReceiptStore
-from tallystick.records.clock import Clock
 from tallystick.records.errors import Busy, Unfinished
 from tallystick.records.event import Event
 
@@ -32,23 +30,9 @@ if TYPE_CHECKING:
 class Services:
     """The shared parts of one open memory."""
 
-    def __init__(
-        self,
-        path: str | Path | None,
-        *,
-        user: str,
-        by: str,
-        trust: str,
-        durability: str | None,
-        clock: Clock,
-        read_only: bool,
-        notify: Callable[[str], None] | None,
-        embedder: Embedder | str | None,
-    ) -> None:
-        self.context = Context(
-            path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only, notify=notify,
-            written=self._after_writing, erased=self.after_erasing,
-        )  # fmt: skip
+    def __init__(self, open_context: Callable[..., Context], embedder: Embedder | str | None) -> None:
+        """`open_context` opens the folder, given what follows a write and an erasure."""
+        self.context = open_context(written=self._after_writing, erased=self.after_erasing)
         self._embedder = embedder
 
     def close(self) -> None:
