@@ -89,7 +89,7 @@ class Belief(Displayable):
 
     @classmethod
     def just(cls, body: dict[str, Any], seq: int, at: str) -> Belief:
-        """The belief of a body that `recorded` has just checked, as `from_body` would give it."""
+        """The belief of a body that `recorded` has checked before, as `from_body` would give it."""
         belief = object.__new__(cls)
         for name, usual in _DEFAULTS.items():
             value = body.get(name, usual)

@@ -7,10 +7,10 @@ nothing changes until `upsert`. `id` is the belief's key. A status may be any st
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
-from tallystick.records.belief import STATUSES, Belief, texts
+from tallystick.records.belief import STATUSES, texts
 from tallystick.records.errors import Refused
 
 RAG_CONFIDENCE = 0.6  # H18: what may be injected into a prompt
@@ -37,7 +37,7 @@ class ChronoRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as ESDB writes it; `rests_on` only where it is not empty."""
-        raw = {f.name: getattr(self, f.name) for f in fields(self)}
+        raw = {name: getattr(self, name) for name in self.__slots__}
         if not self.rests_on:
             del raw["rests_on"]
         return raw
@@ -45,8 +45,7 @@ class ChronoRecord:
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> ChronoRecord:
         """The record of such a dictionary. Unknown fields are ignored."""
-        known = {f.name for f in fields(cls)}
-        return cls(**{name: value for name, value in raw.items() if name in known})
+        return cls(**{name: raw[name] for name in cls.__slots__ if name in raw})
 
     def passes_rag_filter(self) -> bool:
         """True if it may be injected into a prompt (H18): it is active, with a confidence of at least 0.6."""
@@ -78,16 +77,15 @@ class ChronoRecord:
         }  # fmt: skip
 
     @classmethod
-    def of(cls, belief: Belief, rests_on: list[str]) -> ChronoRecord:
-        """The record of a belief; `rests_on` by key."""
-        view = belief.views.get("record", {})
+    def of(cls, body: dict[str, Any], rests_on: list[str]) -> ChronoRecord:
+        """The record of a belief's body as it was recorded, which nobody else holds; `rests_on` by key."""
+        get = body.get
+        view, status = get("views", {}).get("record", {}), get("status", "active")
         return cls(
-            id=belief.key, kind=belief.kind, label=belief.text, confidence=belief.confidence,
-            status=view.get("status", belief.status) if belief.status == UNKNOWN else belief.status,
-            source_type=belief.source_type, evidence=list(belief.evidence),
-            epistemic_boundary=list(view.get("epistemic_boundary", ())), is_hypothesis=belief.is_hypothesis,
-            model_assumptions=dict(view.get("model_assumptions", {})), recursion_depth=view.get("recursion_depth", 0),
-            data=belief.data, rests_on=rests_on,
+            body["key"], get("kind", "fact"), view.get("status", status) if status == UNKNOWN else status,
+            get("text", ""), body["confidence"], get("source_type", "observed"), get("evidence", []),
+            view.get("epistemic_boundary", []), get("is_hypothesis", False), view.get("model_assumptions", {}),
+            view.get("recursion_depth", 0), get("data", {}), rests_on,
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.records.belief import OWNER, Belief
+from tallystick.records.belief import OWNER, Belief, thawed
 from tallystick.records.fact import sources_in, view_of
 from tallystick.records.json import to_keep
 
@@ -30,7 +30,7 @@ class CurrentVersion(NamedTuple):
     by: str = ""  # who recorded or withdrew it; empty in an older program's snapshot
 
     def belief(self) -> Belief:
-        return Belief.from_body(self.body(), self.seq, self.at)
+        return Belief.just(thawed(self.body()), self.seq, self.at)
 
     def body(self) -> dict[str, Any]:
         body: dict[str, Any] = orjson.loads(self.line)[0]

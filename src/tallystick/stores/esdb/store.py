@@ -284,9 +284,9 @@ def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options:
 
 def _record(known: Beliefs, version: CurrentVersion) -> ChronoRecord:
     """A copy of a record, with the keys of what it depends on."""
-    belief = version.belief()
-    below = [known.find(ref, user=version.user) for ref in belief.rests_on]
-    return ChronoRecord.of(belief, [found.key for found in below if found])
+    body = version.body()
+    below = [known.find(ref, user=version.user) for ref in body.get("rests_on", ())]
+    return ChronoRecord.of(body, [found.key for found in below if found])
 
 
 def _wal_event(known: Beliefs, event: Event, prev_hash: str) -> WalEvent:
