@@ -533,6 +533,17 @@ def test_a_file_with_another_name_is_the_same_page_of_an_entity_with_another_nam
     assert texts_of(m) == ["somebody else"]
 
 
+def test_a_comment_and_a_heading_below_an_entry_stay_when_its_words_are_changed(m):
+    m.pages.append("person-ana", "Ana likes tea.", ["fact"])
+    page, below = page_at(m, "person-ana.md"), "<!-- ask her again -->\n\n\n# My part"
+    text = page.read_text(encoding="utf-8").rstrip("\n") + f"\n\n\n{below}"
+    page.write_text(text.replace("Ana likes tea.", "~~Ana likes tea.") + "~~\n", encoding="utf-8")
+    m.pages.sync()
+
+    assert page.read_text(encoding="utf-8").count(below) == 1
+    assert texts_of(m) == ["~~Ana likes tea."]
+
+
 @pytest.mark.parametrize("how", ["tag", "words", "retract", "crlf"])
 def test_a_comment_below_an_entry_stays_whatever_becomes_of_the_entry(m, how):
     entry = m.pages.append("person-ana", "Ana likes tea.", ["fact"])

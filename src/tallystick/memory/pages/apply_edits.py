@@ -19,8 +19,9 @@ from tallystick.projections.markdown import Entry as Written
 from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.pages import edits
 from tallystick.projections.pages.base import Base
-from tallystick.projections.pages.edits import Change, Compared, same_words
+from tallystick.projections.pages.edits import Change, Compared
 from tallystick.projections.pages.fold import tags_shown
+from tallystick.projections.pages.paragraphs import same_words
 from tallystick.projections.pages.render import Completion
 from tallystick.projections.pages.rows import Entry
 from tallystick.records import ids

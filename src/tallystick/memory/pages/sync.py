@@ -43,10 +43,10 @@ from tallystick.projections.pages.edits import (
     conflict_line,
     is_truncated,
     loses_most,
-    same_words,
     unreadable,
 )
 from tallystick.projections.pages.open_database import PagesFile
+from tallystick.projections.pages.paragraphs import same_words
 from tallystick.projections.pages.render import Completion, is_on_another_clock
 from tallystick.projections.pages.rows import Entry, File, path_of
 from tallystick.records.belief import OWNER

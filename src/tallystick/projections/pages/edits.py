@@ -21,10 +21,11 @@ import orjson
 from tallystick.projections.markdown import Entry as Written, Page
 from tallystick.projections.markdown.heading import is_like_an_entry
 from tallystick.projections.markdown.page import Span, to_text
-from tallystick.projections.markdown.parse import Fences, conflicts, read_body
+from tallystick.projections.markdown.parse import conflicts
 from tallystick.projections.markdown.zone import moment, zone_named
 from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.fold import tags_shown, time_said
+from tallystick.projections.pages.paragraphs import Line, lines_of, parted, same_words
 from tallystick.projections.pages.render import FRONT, is_unmarked, legal, one_line
 from tallystick.projections.pages.rows import Entry, File
 from tallystick.records.clock import stamp
@@ -133,7 +134,8 @@ def _compare_one(look: _Look, entry: Written) -> None:
     found, known = look.found, look.known
     row = look.rows.get(entry.id) if entry.id and entry.id not in found.there else None
     if row is not None:
-        entry, below = _parted(look.page, entry, row)
+        entry, end = parted(look.page, entry, row.content)
+        below = loose_in(look.page, end, entry.span.end)
         found.there[entry.id] = entry
         if _holds_others(look, entry):
             return
@@ -150,25 +152,6 @@ def _compare_one(look: _Look, entry: Written) -> None:
         found.notes.append(Note(entry.line, "this entry has no words yet; it is imported once it has"))
     else:
         found.changes.append(Change(NEW, entry.line, entry, None))
-
-
-def _parted(page: Page, entry: Written, row: Entry) -> tuple[Written, list[Written]]:
-    """An entry with as many paragraphs as it was written with, and what was typed below it apart from its words."""
-    if same_words(entry.body, row.content):
-        return entry, []
-    line, words = page.text.find("\n", entry.heading.end, entry.span.end), row.content.strip()
-    count, start = sum(1 for _ in paragraphs(words, 0, len(words))), line + 1 if line >= 0 else entry.span.end
-    own = list(paragraphs(page.text, start, entry.span.end))[:count]
-    if not own:
-        return entry, []
-    body = read_body(page.text, start, own[-1].end)
-    if count > 1 and not same_words(body.said, row.content):
-        return entry, []
-    changed = entry._replace(
-        body=body.said, body_span=body.span, is_struck=body.is_struck,
-        superseded_by=entry.superseded_by or body.superseded_by, is_retracted=entry.is_retracted or body.is_retracted,
-    )  # fmt: skip
-    return changed, list(loose_in(page, own[-1].end, entry.span.end))
 
 
 def _holds_others(look: _Look, entry: Written) -> bool:
@@ -296,16 +279,6 @@ _BULLET = re.compile(r"( {0,3})(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _DEEPER = ("  ", "\t")
 
 
-class _Line(NamedTuple):
-    text: str
-    span: Span
-    is_code: bool
-
-    @property
-    def is_blank(self) -> bool:
-        return not self.is_code and not self.text.strip()
-
-
 def loose_in(page: Page, start: int, end: int) -> Iterator[Written]:
     """The statements between two places of a page, each as an entry without a heading."""
     for lines in _statements(page.text, start, end):
@@ -318,33 +291,10 @@ def loose_in(page: Page, start: int, end: int) -> Iterator[Written]:
             )  # fmt: skip
 
 
-def paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
-    """The paragraphs between empty lines, except for those in code blocks."""
-    first = None
-    for line in _lines(text, start, end):
-        if line.is_blank:
-            if first is not None:
-                yield Span(first, line.span.start)
-            first = None
-        elif first is None:
-            first = line.span.start
-    if first is not None:
-        yield Span(first, end)
-
-
-def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
-    fences = Fences(text, start, end)
-    while start < end:
-        found = text.find("\n", start, end)
-        stop = end if found < 0 else found + 1
-        yield _Line(text[start:stop].rstrip("\r\n"), Span(start, stop), fences.around(start) is not None)
-        start = stop
-
-
-def _statements(text: str, start: int, end: int) -> Iterator[list[_Line]]:
+def _statements(text: str, start: int, end: int) -> Iterator[list[Line]]:
     """The lines of each statement, with the empty lines after it."""
-    found, is_list, is_comment = list[_Line](), False, False
-    for line in _lines(text, start, end):
+    found, is_list, is_comment = list[Line](), False, False
+    for line in lines_of(text, start, end):
         bullet = None if line.is_code else _BULLET.match(line.text)
         is_apart = bool(found) and found[-1].is_blank
         if line.is_blank:
@@ -373,7 +323,7 @@ def _statements(text: str, start: int, end: int) -> Iterator[list[_Line]]:
         yield found
 
 
-def _said(lines: list[_Line]) -> str:
+def _said(lines: list[Line]) -> str:
     """The words of a statement, without its bullet and the indent of that."""
     words = [line.text for line in lines]
     if bullet := _BULLET.match(words[0]):
@@ -386,11 +336,6 @@ def _said(lines: list[_Line]) -> str:
 
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 and UTF-32 begin
 _SHARE = 10  # one byte in so many that is not UTF-8, and it is another encoding
-
-
-def same_words(one: str, other: str) -> bool:
-    """True if two texts differ in white space at most; in a code block that counts."""
-    return one == other or ("```" not in one and "~~~" not in one and one.split() == other.split())
 
 
 def conflict_line(page: Page, rows: Mapping[str, Entry]) -> int:

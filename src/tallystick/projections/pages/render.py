@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from tallystick.projections.markdown.heading import SUPERSEDED, marks, read_head
 from tallystick.projections.markdown.page import to_bytes, to_text
 from tallystick.projections.markdown.zone import on_the_clock, zone_named
 from tallystick.projections.pages.fold import tags_shown
+from tallystick.projections.pages.paragraphs import parted
 from tallystick.projections.pages.rows import Entry, File
 from tallystick.records.errors import Refused
 
@@ -157,7 +159,8 @@ def changed(
         page = parse(edit.text, page.zone)
     if any(row.supersedes != "[]" for row in due):
         page = _folded(page, due)
-    edit, there, is_any, drafts = Edit(page), _first(page), page is not as_read, list[Draft]()
+    is_any, drafts, page = page is not as_read, list[Draft](), _narrowed(page, due, recorded)
+    edit, there = Edit(page), _first(page)
     is_moved = is_on_another_clock(page, file)
     for row in due:
         if row.id in there:
@@ -206,6 +209,16 @@ def _folded(page: Page, due: Sequence[Entry]) -> Page:
         if place and not row.folded_into and not (is_there and row.folded == there[row.id].supersedes):
             made[place] = row
     return parse(rewritten(page, made), page.zone) if made else page
+
+
+def _narrowed(page: Page, due: Sequence[Entry], recorded: Collection[str]) -> Page:
+    """The page with those entries as they are recorded: what was typed below their words is none of them."""
+    words = {row.id: row.content for row in due if row.id in recorded}
+    if not words:
+        return page
+    return replace(page, entries=tuple(
+        parted(page, each, words[each.id])[0] if each.id in words else each for each in page.entries
+    ))  # fmt: skip
 
 
 def rewritten(page: Page, made: Mapping[str, Entry], gone: Collection[str] = ()) -> str:
