@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 
 import pytest
@@ -72,17 +72,18 @@ def test_what_concerns_no_page_writes_none(memory, monkeypatch):
     memory.observe("somebody said hello")
 
 
-def seconds_for(folder: Path, count: int) -> float:
-    with Memory(folder) as m:
-        m.remember("the first", about="person-ana")
-        began = time.perf_counter()
-        for number in range(count):
-            m.remember(f"belief number {number} of many", about=f"person-p{number % 50}")
-        return time.perf_counter() - began
-
-
 @pytest.mark.soak
 def test_twenty_thousand_beliefs_are_remembered_nearly_as_fast_with_pages_as_without(home):
-    with_pages = seconds_for(folder_in(home / "with"), 20_000)
-    without = seconds_for(folder_in(home / "without", "follow = false\n"), 20_000)
-    assert with_pages <= 1.3 * without  # about a fifth, and a noisy machine
+    ratios = []
+    with Memory(folder_in(home / "with")) as one, Memory(folder_in(home / "without", "follow = false\n")) as other:
+        for start in range(0, 20_000, 500):  # in turns: what slows the machine slows both
+            with_pages, without = seconds_for(one, start, 500), seconds_for(other, start, 500)
+            ratios.append(with_pages / without)
+    assert median(ratios) <= 1.3  # about a fifth, and a noisy machine
+
+
+def seconds_for(memory: Memory, start: int, count: int) -> float:
+    began = time.perf_counter()
+    for number in range(start, start + count):
+        memory.remember(f"belief number {number} of many", about=f"person-p{number % 50}")
+    return time.perf_counter() - began
