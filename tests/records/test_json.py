@@ -186,7 +186,7 @@ def test_a_line_that_is_kept_takes_the_room_of_its_bytes_and_no_more():
     try:
         before = tracemalloc.get_traced_memory()[0]
         kept = [
-            CurrentVersion.of(f"r{number}", {"key": "k", "confidence": 0.5, "text": "tea"}, 1, number, "", 0).line
+            CurrentVersion.of(f"r{number}", {"key": "k", "confidence": 0.5, "text": "tea"}, 1, number, "", 0, "").line
             for number in range(200)
         ]
         room = tracemalloc.get_traced_memory()[0] - before

@@ -16,6 +16,7 @@ from tallystick.records.policy import DEFAULT, Policy
 from tallystick.records.review import Action, Approval, Review
 from tallystick.state.state import State
 from tests.refusals import refuses
+from tests.state.rows import rows_of
 from tests.strategies import json_objects, names, texts
 
 FORGET = Action(kind="forget", target=("20260101-0000-c4f1a5",), reason="old", by="mcp:1", trust="agent")
@@ -147,17 +148,6 @@ def test_what_is_handed_out_is_a_copy_and_a_rollback_takes_a_change_back(ledger:
     assert ledger.state.reviews.asked(FORGET)
 
 
-def test_a_snapshot_of_before_there_were_reviews_can_be_loaded(ledger: Ledger) -> None:
-    old = orjson.loads(ledger.state.dump())
-    old["parts"].pop("reviews")
-    state = State()
-    state.load(
-        b'{"beliefs":[\n\n],' + orjson.dumps({key: old[key] for key in ("versions", "keys", "said", "parts")})[1:]
-    )
-
-    assert state.reviews.all() == []
-
-
 def test_erasing_a_belief_takes_its_reviews_along_and_reading_anew_gives_the_same(ledger: Ledger) -> None:
     ledger.ask("r-20260101-0000-aaaaaa", Action(kind="revise", target=("v1",), changes={"text": "secret"}))
     ledger.ask("r-20260101-0000-bbbbbb", Action(kind="forget", target=("v2",)))
@@ -242,7 +232,7 @@ def test_a_refusal_is_known_for_an_hour_and_then_forgotten(ledger: Ledger) -> No
     assert [reviews.refusals(by, "2026-01-01T00:10:00Z") for by in ("cli:local", "mcp:2")] == [1, 0]
     late = ledger.events[-1]._replace(ts="2026-01-02T00:00:00.000000Z", by="mcp:2", seq=9)
     ledger.state.apply(late)
-    assert len(reviews.dump()["refused"]) == 1
+    assert len(rows_of(ledger.state, "review.refused")) == 1
 
 
 @given(st.lists(st.sampled_from(["ask", "grant", "answer", "forged", "stale", "erase"]), max_size=12))

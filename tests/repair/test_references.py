@@ -276,7 +276,9 @@ def test_a_belief_keeps_everything_but_the_link(root):
 
 def held(root: Path, number: int) -> dict[str, Any]:
     with opened(root) as folder:
-        return folder.state.held[version(number)].body()
+        found = folder.state.by_ref(version(number))
+        assert found is not None
+        return found.body()
 
 
 def test_of_a_ring_one_link_goes(root):

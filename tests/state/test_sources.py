@@ -7,6 +7,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.trust import Distrust, checked_source
 from tallystick.state.state import State
+from tests.state.rows import rows_of
 
 
 def event(seq: int, op: str, body: dict | None, by: str = "web:1") -> Event:
@@ -85,18 +86,16 @@ def test_an_erasure_leaves_no_mark_of_the_words():
     known = state(put(1, "Tea is green."), put(2, "Milk", "agent", echo=["20260520-1200-000001"]))
     known.apply(event(3, "trust.corroborate/1", {"user": "me", "ids": ["20260520-1200-000001"]}))
     known.apply(event(4, "erase/1", {"ids": ["20260520-1200-000001", "20260520-1200-000002"], "lines": []}))
-    assert known.distrusts.dump() == State().distrusts.dump()
+    assert rows_of(known, "source.") == []
 
 
 def test_a_write_that_did_not_reach_the_disk_leaves_nothing_behind():
     known = state(put(1, "Tea is green."))
-    before = known.distrusts.dump()
+    before = known.dump()
     known.begin()
     known.apply(put(2, "Milk is white."))
     known.apply(put(3, "Tea is green.", "human"))
     known.apply(event(4, "trust.set/1", {"user": "me", "source": "a:b", "trust": "none"}))
     known.apply(event(5, "trust.corroborate/1", {"user": "me", "ids": ["20260520-1200-000001"]}))
     known.rollback()
-    assert known.distrusts.dump() == before
-    known.distrusts.load({})  # a snapshot of an older program
-    assert (known.distrusts.of("me"), known.distrusts.has_doubts) == ([], False)
+    assert known.dump() == before

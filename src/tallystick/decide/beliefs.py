@@ -253,7 +253,7 @@ def what_goes(
     told = [each for name in episodes for each in known.episodes.named(user, name)]
     found += [fact for each in told for fact in known.coming_from(user, each.source)]
     kin = dict.fromkeys(ref for held in found for ref in known.kin_of(held.ref))
-    return [known.held[ref] for ref in kin if ref in known.held], episodes
+    return [held for ref in kin if (held := known.by_ref(ref))], episodes
 
 
 def is_episode(known: State, name: str, *, user: str, path: str = "") -> bool:

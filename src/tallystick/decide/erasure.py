@@ -54,7 +54,7 @@ def _page(known: State, about: str, user: str) -> Words:
     """Its description, title, tags and reason. The page and its name stay if it has beliefs."""
     about = about.removesuffix(".md")
     front = known.pages.front(user, about)
-    is_used = any(each.user == user and (each.body().get("about") or NOTES) == about for each in known.held.values())
+    is_used = any((each.body().get("about") or NOTES) == about for each in known.of_user(user))
     body, names = {"user": user, "about": about, "again": True, "front": {}}, list(known.pages.names(user, about))
     if is_used:
         body["front"] = {field: front[field] for field in _KEPT if field in front}
@@ -78,8 +78,7 @@ def _path(known: State, path: str, user: str) -> Words:
     """Everything on it, its name, and why it was abandoned. What was merged from it stays where it is."""
     if below := known.paths.below(user, path):
         raise Refused(f"path {path!r:.80} has branches ({', '.join(map(repr, below[:3]))}); erase those first", "state")
-    held = [each for each in known.held.values() if (each.user, each.path) == (user, path)]
-    gone = {version: None for each in held for version in known.ids_of(each)}
+    gone = {version: None for each in known.on_path(user, path) for version in known.ids_of(each)}
     gone.update(dict.fromkeys(known.episodes.on(user, path)))
     gone.update(dict.fromkeys(known.reviews.on(user, path)))
     gone.update(dict.fromkeys(known.paths.events_on(user, path)))

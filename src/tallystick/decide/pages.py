@@ -32,7 +32,7 @@ def rename(user: str, about: str, to: str) -> list[Draft]:
 
 def clean(known: State, user: str, reason: str, *, everything: bool = False) -> list[Draft]:
     """Hide all beliefs and pages of this user; with `everything`, also episodes and rules. All stays in history."""
-    gone = [held for held in known.held.values() if held.user == user and held.status != "tombstone"]
+    gone = [held for held in known.of_user(user) if held.status != "tombstone"]
     drafts = [draft for held in gone for draft in decide.put_away(known, held.ref, reason=reason, user=user)]
     if everything:
         told = known.episodes.standing(user)

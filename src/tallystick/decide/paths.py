@@ -403,8 +403,7 @@ def action_on(
 ) -> Action:  # fmt: skip
     """An action on a path as it is now. Refused, if it cannot be done."""
     user = asked["user"]
-    held = [each for each in known.held.values() if (each.user, each.path) == (user, name)]
-    target = tuple(each.body()["id"] for each in sorted(held, key=lambda each: each.first))
+    target = tuple(each.body()["id"] for each in known.on_path(user, name))
     action = Action(kind=kind, noun="path", path=name, target=target, changes=changes, **asked)
     return replace(action, changes={**action.changes, SEEN: _mark(known, action, several)})
 

@@ -58,7 +58,7 @@ def _path(known: State, action: Action) -> list[Subject]:
         names += known.paths.all_below(user, action.path)
     trusts = {trust for name in names for trust in known.paths.trusts(user, name)}
     found = [thing(trust, user, action.path) for trust in sorted(trusts)]
-    held = (each for each in known.held.values() if each.user == user and each.path in names)
+    held = (each for name in names for each in known.on_path(user, name))
     return found + [subject_of(each.body(), standing(known, each.body()["id"], user)) for each in held]
 
 

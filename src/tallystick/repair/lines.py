@@ -327,7 +327,7 @@ def _saved(found: Operation) -> Iterator[dict[str, Any]]:
     """Versions whose event is lost and which the snapshot on record still has: as the body of an event each."""
     lost = found.lost
     state = _from_snapshot(found.look) if lost else State()
-    for belief in list(state.held.values()):
+    for belief in state.all():
         if any(first <= belief.seq <= last for first, last in lost):
             yield {"belief": belief.body(), "replaces": state.ids_of(belief)}
 

@@ -261,9 +261,10 @@ class Surveyor:
         """The rings of references."""
         below = {belief.ref: names for belief, names in _resting(state)}
         wanted = {name for names in below.values() for name in names}
-        refs = {name: each.ref for each in state.held.values() for name in state.ids_of(each) if name in wanted}
+        refs = {name: each.ref for each in state.all() for name in state.ids_of(each) if name in wanted}
         for ring in rings({ref: [refs[name] for name in names if name in refs] for ref, names in below.items()}):
-            yield Ring(REST_RING, "", ring, self._spot_of(state, state.held[ring[-1]]))
+            if last := state.by_ref(ring[-1]):
+                yield Ring(REST_RING, "", ring, self._spot_of(state, last))
         for ring in rings(self._replaced):
             if (REPLACE_RING, MEMORY, "", ring[-1]) not in self._settled:
                 yield Ring(REPLACE_RING, "", ring, self._spots[ring[-1]])
@@ -280,7 +281,7 @@ class Surveyor:
 
 def _resting(state: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
     """The active beliefs with dependencies."""
-    for belief in state.held.values():
+    for belief in sorted(state.all(), key=lambda belief: belief.first):
         if belief.status in _ACTIVE and _RESTING in belief.line and (below := _texts(belief.body().get("rests_on"))):
             yield belief, below
 
@@ -395,10 +396,12 @@ def _revisions(state: Beliefs, loose: Iterable[Loose], rings: Iterable[Ring], ne
             cut.setdefault(each.by, (set(), _MISSING))[0].add(each.key[1])
     for ring in rings:
         if ring.code == REST_RING:
-            first = state.held[ring.names[0]]
-            cut.setdefault(ring.names[-1], (set(), _ROUND))[0].update(state.ids_of(first))
-    for ref, (names, reason) in cut.items():
-        before = state.held[ref].body()
+            first = state.by_ref(ring.names[0])
+            cut.setdefault(ring.names[-1], (set(), _ROUND))[0].update(state.ids_of(first) if first else ())
+    for held, (names, reason) in ((state.by_ref(ref), what) for ref, what in cut.items()):
+        if held is None:
+            continue
+        before = held.body()
         belief: dict[str, Any] = {**before, "id": new_id(), "reason": reason}
         belief["rests_on"] = [name for name in before["rests_on"] if name not in names]
         if "views" in belief:

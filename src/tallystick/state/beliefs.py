@@ -1,7 +1,6 @@
 """The current version of every belief, folded from events.
 
-Versions are kept as the JSON they were recorded as, so that what is returned is always a fresh copy, and writing a
-snapshot costs little more than joining them.
+Versions are kept as the JSON they were recorded as, so that what is returned is always a fresh copy.
 
 A path sees the beliefs of its ancestors, and never those of a path that is not one. Of one belief, which is one key,
 the version on the nearest path hides the others, whether it is active or not.
@@ -16,8 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import sha256
-from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -27,9 +25,20 @@ from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
 from tallystick.records.fact import grown
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
-from tallystick.state.part import GONE, Part, follows
+from tallystick.state.part import Part, follows
 from tallystick.state.paths import Paths
-from tallystick.state.version import STEPS, CurrentVersion, places, step
+from tallystick.state.tables import TUPLE, Table, Tables, TablesInMemory, codec_of, ordinal
+from tallystick.state.version import CODEC, STEPS, CurrentVersion, claim, sets_of, step
+
+SHORT = 6  # characters of an id that name it where that is enough
+
+
+class _Name(NamedTuple):
+    """One version's id: the belief it names, the word count of that version, and the event that gave the name."""
+
+    ref: str
+    words: int
+    seq: int
 
 
 class Beliefs(Part):
@@ -38,57 +47,59 @@ class Beliefs(Part):
     A ref, the id of a belief's first version, is its identity. Whoever applies events applies them to `paths` too.
     """
 
-    def __init__(self, paths: Paths | None = None) -> None:
-        self.paths = paths or Paths()
-        super().__init__(self.paths.journal)
+    def __init__(self, tables: Tables | None = None, paths: Paths | None = None) -> None:
+        tables = tables or TablesInMemory()
+        self.paths = paths or Paths(tables)
+        super().__init__(tables)
 
-    def clear(self) -> None:
-        self.held: dict[str, CurrentVersion] = {}  # by ref
-        self._versions: dict[str, tuple[str, int]] = {}  # version id → (ref, its word count)
-        self._ids: dict[str, dict[str, None]] = {}  # ref → its version ids
-        self._keys: dict[tuple[str, str, str], str] = {}  # (user, path, key) → ref
-        self._said: dict[tuple[str, str, str], tuple[str, str]] = {}  # (user, source, its key) → (version, gist)
-        self._above: dict[str, dict[str, None]] = {}  # ref → the refs that depend on it
-        self._among: dict[tuple[str, str, Any], dict[str, None]] = {}  # (user, field, value) → refs
-        self._over: dict[str, tuple[str, ...]] = {}  # ref → the ancestors' versions that it was made from
-        self._covers: dict[tuple[str, str, str], str] = {}  # (user, path, ref) → the ref that hides it on that path
-        self._near: dict[str, dict[str, None]] = {}  # ref → what it was made from, and what was made from it
-        self._brought: dict[str, str] = {}  # ref → the ref as which a merge brought it over
-        self._same: dict[str, dict[str, int]] = {}  # ref → other beliefs' versions with its words, and its word count
+    def declare(self, tables: Tables) -> None:
+        self._current: Table[CurrentVersion] = tables.table("belief", CODEC)  # by ref
+        # A version that is not the first, or was renamed: id → its belief, its word count, and the event of its name.
+        self._versions: Table[_Name] = tables.table("belief.version", codec_of(_Name))
+        self._ids: Table[str] = tables.table("belief.id")  # (ref, event of the name, version) → the version
+        self._short: Table[str] = tables.table("belief.short")  # (last six characters, version) → the version
+        self._keys: Table[str] = tables.table("belief.key")  # (user, path, key) → ref, if that is not the key itself
+        self._aliases: Table[str] = tables.table("belief.alias")  # (ref, user, path, key) → ref: other keys of it
+        self._said: Table[tuple[str, str]] = tables.table("belief.said", TUPLE)  # (user, source, its key)
+        self._said_in: Table[str] = tables.table("belief.said_in")  # (version, user, source, its key)
+        self._above: Table[str] = tables.table("belief.above")  # (name, a ref that depends on it) → that ref
+        self._sets: Table[str] = tables.table("belief.set")  # see `sets_of` → ref
+        self._counts: Table[int] = tables.table("belief.count")  # (user, status) → how many on the root
+        self._over: Table[tuple[str, ...]] = tables.table("belief.over", TUPLE)  # ref → ancestors' versions it is of
+        self._covers: Table[str] = tables.table("belief.cover")  # (ref, path) → the ref that hides it on that path
+        self._near: Table[str] = tables.table("belief.near")  # (ref, what it was made from, or what was made from it)
+        self._brought: Table[str] = tables.table("belief.brought")  # ref → the ref as which a merge brought it over
+        self._same: Table[int] = tables.table("belief.same")  # (ref, other's version with its words) → its word count
 
     # -- following the ledger ----------------------------------------------------------------------------------------
-
-    def records(self) -> int:
-        """The number of versions that a snapshot holds."""
-        return len(self._versions)
 
     @follows(BELIEF_PUT)
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         belief = body["belief"]
         self._must_be_free(belief["id"])
-        self._install(belief["id"], belief, event, first=event.seq, words=0)
+        self._install(belief["id"], belief, event, None, words=0)
         self._link(belief["id"], belief, body)
         self._note_key(event, body, belief.get("user", OWNER))
 
     @follows(BELIEF_SUPERSEDE)
     def _supersede(self, event: Event, body: dict[str, Any]) -> None:
-        belief, replaced = body["belief"], [self._versions[i][0] for i in body["replaces"] if i in self._versions]
+        belief, replaced = body["belief"], [held for name in body["replaces"] if (held := self.version(name))]
         if not replaced:
             self._put(event, body)
             return
         if belief["id"] not in body["replaces"]:  # a repair records a version again under its own id
             self._must_be_free(belief["id"])
-        before = self.held[replaced[0]]
-        bodies = [self.held[ref].body() for ref in dict.fromkeys(replaced)]
+        before, merged = replaced[0], {held.ref: held for held in replaced}
+        bodies = [held.body() for held in merged.values()]
         changed = bodies[0].get("text", "") != belief.get("text", "")
         if any("views" in each for each in bodies):
             views = grown(belief.get("views", {}), [each.get("views") for each in bodies])
             belief = {**belief, "views": views} if views else belief
-        self._install(before.ref, belief, event, first=before.first, words=before.words + changed)
+        self._install(before.ref, belief, event, before, words=before.words + changed)
         self._link(before.ref, belief, body)
-        for other in dict.fromkeys(replaced[1:]):
-            if other != before.ref:
-                self._rename(other, before.ref)
+        for other in merged.values():
+            if other.ref != before.ref:
+                self._rename(other, before.ref, event)
         self._note_key(event, body, before.user)
 
     @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE)
@@ -102,168 +113,189 @@ class Beliefs(Part):
         belief.pop("reason", None)
         if body.get("reason"):
             belief["reason"] = body["reason"]
-        self._install(held.ref, belief, event, first=held.first, words=held.words)
+        self._install(held.ref, belief, event, held, words=held.words)
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
-            if name in self._versions:
-                self._remove(self._versions[name][0])
+            if held := self.version(name):
+                self._remove(held)
 
     def _note_key(self, event: Event, body: dict[str, Any], user: str) -> None:
         """Keep a caller's idempotency key with its statement, under the source whose key it is."""
         if "idempotency_key" in body:
             key = (user, body.get("idempotency_source", event.by), body["idempotency_key"])
-            self._set(self._said, key, (body["belief"]["id"], gist_of(body["belief"])))
+            version = body["belief"]["id"]
+            self._said.set(key, (version, gist_of(body["belief"])))
+            self._said_in.set((version, *key), "")
 
     def _must_be_free(self, version: str) -> None:
         """Refuse a second version with one id: the ledger never records one."""
-        if version in self._versions:
+        if self.taken(version):
             raise Refused(f"{version} is the id of another version already", "exists")
 
     def _link(self, ref: str, belief: dict[str, Any], body: dict[str, Any]) -> None:
         """Note the versions of other paths that this one was made from, and which of them have the same words."""
         over, merged = body.get("over", ()), body.get("merged", ())
         if over:
-            self._set(self._over, ref, tuple(over))
+            self._over.set(ref, tuple(over))
         for name in (*over, *merged):
             other = self.version(name)
             if other is None or other.ref == ref:
                 continue
             path = belief.get("path", "")
-            for one, two in ((ref, other.ref), (other.ref, ref)):
-                self._set(self._near.setdefault(one, {}), two, None)
+            self._near.set((ref, other.ref), "")
+            self._near.set((other.ref, ref), "")
             if name in over:
-                self._set(self._covers, (other.user, path, other.ref), ref)
+                self._covers.set((other.ref, path), ref)
             else:
-                self._set(self._brought, other.ref, ref)
-                if (other.user, path, other.key) not in self._keys:  # it replaced one with another key
-                    self._set(self._keys, (other.user, path, other.key), ref)
+                self._brought.set(other.ref, ref)
+                if self._ref_of_key(other.user, path, other.key) is None:  # it replaced one with another key
+                    self._add_alias(ref, other.user, path, other.key)
             if other.body().get("text", "") == belief.get("text", ""):
-                names = [each for each in self._ids[other.ref] if self._versions[each][1] == other.words]
-                names += [each for each, words in self._same.get(other.ref, {}).items() if words == other.words]
-                self._set(self._same, ref, {**self._same.get(ref, {}), **dict.fromkeys(names, self.held[ref].words)})
+                names = [each for each in self.ids_of(other) if self._words_of(each, other) == other.words]
+                names += [each for (_, each), words in self._same.under(other.ref) if words == other.words]
+                for each in names:
+                    self._same.set((ref, each), self._held(ref).words)
 
-    def _rename(self, ref: str, to: str) -> None:
-        """From now on every name of `ref` names `to`."""
-        for name in self._ids[ref]:
-            self._set(self._versions, name, (to, -1))
-            self._set(self._ids[to], name, None)
-        for key in [key for key, named in self._keys.items() if named == ref]:  # its own, and those that led to it
-            self._set(self._keys, key, to)
-        self._drop_all(ref)
+    def _rename(self, held: CurrentVersion, to: str, event: Event) -> None:
+        """From now on every name of a belief names `to`."""
+        for name in self.ids_of(held):
+            self._versions.set(name, _Name(to, -1, event.seq))
+            self._ids.set((to, ordinal(event.seq), name), "")
+        for key in self._drop_keys(held):
+            self._add_alias(to, *key)
+        self._drop_all(held)
 
-    def _remove(self, ref: str) -> None:
-        for name in self._ids[ref]:
-            self._drop(self._versions, name)
-        for key in [key for key, named in self._keys.items() if named == ref]:
-            self._drop(self._keys, key)
-        for used in [used for used, (version, _) in self._said.items() if version in self._ids[ref]]:
-            self._drop(self._said, used)
-        self._drop_all(ref)
+    def _drop_keys(self, held: CurrentVersion) -> list[tuple[str, str, str]]:
+        """Remove the keys of a belief, its own and those that led to it, and return them."""
+        aliases = [key for key, _ in self._aliases.under(held.ref)]
+        for alias in aliases:
+            self._aliases.drop(alias)
+        keys = [(held.user, held.path, held.key), *(alias[1:] for alias in aliases)]
+        keys = [key for key in keys if self._ref_of_key(*key) == held.ref]  # others may have it now
+        for key in keys:
+            self._keys.drop(key)
+        return keys
 
-    def _drop_all(self, ref: str) -> None:
-        self._forget_places(self.held[ref])
-        for other in self._near.get(ref, ()):
-            self._drop(self._near[other], ref)
-        for key in [key for key, by in self._covers.items() if ref in (by, key[2])]:
-            self._drop(self._covers, key)
-        for one in [one for one, other in self._brought.items() if other == ref]:
-            self._drop(self._brought, one)
-        tables: tuple[dict[str, Any], ...] = (
-            self._over, self._near, self._same, self._brought, self._ids, self.held,
-        )  # fmt: skip
-        for table in tables:
-            self._drop(table, ref)
+    def _add_alias(self, ref: str, user: str, path: str, key: str) -> None:
+        """Another key of a belief, besides the one that its current version says."""
+        self._keys.set((user, path, key), ref)
+        self._aliases.set((ref, user, path, key), "")
 
-    def _install(self, ref: str, belief: dict[str, Any], event: Event, *, first: int, words: int) -> None:
-        if ref in self.held:
-            self._forget_places(self.held[ref])
-        held, version = CurrentVersion.of(ref, belief, first, event.seq, event.ts, words, event.by), belief["id"]
-        changes: list[tuple[dict[Any, Any], Any, Any]] = [
-            (self.held, ref, held),
-            (self._versions, version, (ref, words)),
-            (self._ids.setdefault(ref, {}), version, None),
-            (self._keys, (held.user, held.path, held.key), ref),
-        ]
-        changes += [(self._among.setdefault(place, {}), ref, None) for place in places(held, belief)]
-        changes += [(self._above.setdefault(below, {}), ref, None) for below in belief.get("rests_on", ())]
-        if self.journal.undo is not None:
-            self.journal.undo += [(table, key, table.get(key, GONE)) for table, key, _ in changes]
-        for table, key, value in changes:
-            table[key] = value
+    def _remove(self, held: CurrentVersion) -> None:
+        for name in self.ids_of(held):
+            self._versions.drop(name)
+            self._short.drop((name[-SHORT:], name))
+            for (_, *used), _ in list(self._said_in.under(name)):
+                self._said.drop(tuple(used))
+                self._said_in.drop((name, *used))
+        self._drop_keys(held)
+        self._drop_all(held)
 
-    def _load_line(self, line: bytes) -> None:
-        """The same for a line of a snapshot, with nothing to undo: opening a memory waits for this."""
-        (held, body), among = CurrentVersion.read(line), self._among
-        ref, version = held.ref, body["id"]
-        self.held[ref], self._versions[version], self._ids[ref] = held, (ref, held.words), {version: None}
-        self._keys[held.user, held.path, held.key] = ref
-        for place in places(held, body):
-            if place in among:
-                among[place][ref] = None
-            else:
-                among[place] = {ref: None}
+    def _drop_all(self, held: CurrentVersion) -> None:
+        ref = held.ref
+        self._leave_sets(held, held.body())
+        for (_, other), _ in list(self._near.under(ref)):
+            self._near.drop((other, ref))
+            self._near.drop((ref, other))
+            for key, by in list(self._covers.under(other)):
+                if by == ref:
+                    self._covers.drop(key)
+            if self._brought.get(other) == ref:
+                self._brought.drop(other)
+        for table in (self._covers, self._same, self._ids):
+            for key, _ in list(table.under(ref)):
+                table.drop(key)
+        self._over.drop(ref)
+        self._brought.drop(ref)
+        self._current.drop(ref)
+
+    def _install(
+        self, ref: str, belief: dict[str, Any], event: Event, before: CurrentVersion | None, *, words: int
+    ) -> None:  # fmt: skip
+        version, first = belief["id"], before.first if before else event.seq
+        held = CurrentVersion.of(ref, belief, first, event.seq, event.ts, words, event.by)
+        if before is None:
+            self._short.set((version[-SHORT:], version), "")
+        else:
+            body = before.body()
+            self._leave_sets(before, body)
+            if (body["id"], before.words) != (version, words):
+                self._name(ref, version, words, event)
+            if (before.path, before.key) != (held.path, held.key):
+                self._add_alias(ref, before.user, before.path, before.key)
+        self._current.set(ref, held)
+        if held.key != ref:
+            self._keys.set((held.user, held.path, held.key), ref)
+            self._aliases.drop((ref, held.user, held.path, held.key))
+        for key in sets_of(held, belief):
+            self._sets.set(key, ref)
+        for below in belief.get("rests_on", ()):
+            self._above.set((below, ref), "")
+        self._tally(held, 1)
+
+    def _name(self, ref: str, version: str, words: int, event: Event) -> None:
+        """A version of a belief that has others."""
+        known = self._versions.get(version)
+        if known is None and version != ref:
+            self._ids.set((ref, ordinal(event.seq), version), "")
+            self._short.set((version[-SHORT:], version), "")
+        self._versions.set(version, _Name(ref, words, known.seq if known else event.seq))
+
+    def _leave_sets(self, held: CurrentVersion, body: dict[str, Any]) -> None:
+        for key in sets_of(held, body):
+            self._sets.drop(key)
         for below in body.get("rests_on", ()):
-            self._above.setdefault(below, {})[ref] = None
+            self._above.drop((below, held.ref))
+        self._tally(held, -1)
 
-    def _forget_places(self, held: CurrentVersion) -> None:
-        body = held.body()
-        for place in places(held, body):
-            self._drop(self._among[place], held.ref)
-        for below in body.get("rests_on", ()):
-            self._drop(self._above[below], held.ref)
-
-    # -- snapshots ---------------------------------------------------------------------------------------------------
-
-    def dump(self) -> bytes:
-        """All of it as JSON, a belief a line. The lines exist already, so this costs little more than joining them."""
-        rest: dict[str, Any] = {
-            "versions": [
-                [ref, [[name, self._versions[name][1]] for name in names]]
-                for ref, names in self._ids.items()
-                if len(names) > 1
-            ],
-            "keys": [[*key, ref] for key, ref in self._keys.items() if self.held[ref].key != key[2]],
-            "said": [[*key, *said] for key, said in self._said.items()],
-        }
-        near = [[ref, list(others)] for ref, others in self._near.items() if others]
-        if near or self._over:
-            rest["kin"] = {
-                "covers": [[*key, ref] for key, ref in self._covers.items()], "near": near,
-                "over": list(self._over.items()), "same": list(self._same.items()),
-                "brought": list(self._brought.items()),
-            }  # fmt: skip
-        lines = b",\n".join([held.line for held in self.held.values()])
-        return b'{"beliefs":[\n' + lines + b"\n]," + orjson.dumps(rest)[1:]
-
-    def load(self, dumped: bytes) -> None:
-        """Replace all with what `dump` wrote. A line at a time, so that the whole is never in memory twice."""
-        self.clear()
-        lines, _, tail = dumped.partition(b"[\n")[2].rpartition(b"\n],")
-        for line in lines.split(b",\n") if lines else ():
-            self._load_line(line)
-        rest = orjson.loads(b"{" + tail)
-        for ref, names in rest["versions"]:
-            self._ids[ref] = {name: None for name, _ in names}
-            self._versions.update({name: (ref, words) for name, words in names})
-        self._keys.update({(user, path, key): ref for user, path, key, ref in rest["keys"]})
-        self._said.update({(row[0], row[1], row[2]): (row[3], row[4]) for row in rest["said"] if len(row) == 5})
-        kin = rest.get("kin", {})  # empty, where nobody branched
-        self._over.update({ref: tuple(names) for ref, names in kin.get("over", ())})
-        self._covers.update({(user, path, ref): by for user, path, ref, by in kin.get("covers", ())})
-        self._near.update({ref: dict.fromkeys(others) for ref, others in kin.get("near", ())})
-        self._same.update(dict(kin.get("same", ())))
-        self._brought.update(dict(kin.get("brought", ())))
+    def _tally(self, held: CurrentVersion, more: int) -> None:
+        if not held.path:
+            key = (held.user, held.status)
+            count = (self._counts.get(key) or 0) + more
+            self._counts.set(key, count) if count else self._counts.drop(key)
 
     # -- names -------------------------------------------------------------------------------------------------------
 
     def taken(self, version: str) -> bool:
-        return version in self._versions
+        return version in self._current or version in self._versions
 
     def version(self, name: str) -> CurrentVersion | None:
         """The belief that has exactly that version, on whichever path."""
-        return self.held[self._versions[name][0]] if name in self._versions else None
+        held = self._current.get(name)
+        if held is None and (known := self._versions.get(name)):
+            held = self._current.get(known.ref)
+        return held
+
+    def by_ref(self, ref: str) -> CurrentVersion | None:
+        """The belief whose first version has that id."""
+        return self._current.get(ref)
+
+    def _held(self, ref: str) -> CurrentVersion:
+        held = self._current.get(ref)
+        assert held is not None, ref
+        return held
+
+    def all(self) -> Iterator[CurrentVersion]:
+        """Every belief of every user, in the order of their refs. For whole-memory work: it reads every row."""
+        return (held for _, held in self._current.under())
+
+    def users(self) -> list[str]:
+        """Everyone who has a belief."""
+        users, user = list[str](), ""
+        while row := next(self._sets.under("kind", after=user), None):
+            user = row[0][1]
+            users.append(user)
+        return users
+
+    def of_user(self, user: str) -> list[CurrentVersion]:
+        """Every belief of a user, on whichever path and in whatever status, oldest first."""
+        return self._in_order([ref for _, ref in self._sets.under("status", user)])
+
+    def on_path(self, user: str, path: str) -> list[CurrentVersion]:
+        """Every belief on that very path, oldest first."""
+        return [held for held in self.of_user(user) if not held.path] if not path else self._in("path", user, path)
 
     def owner(self, version: str) -> str | None:
         """The user of the belief with that version; None if there is none."""
@@ -271,7 +303,7 @@ class Beliefs(Part):
         return held.user if held else None
 
     def ids_of(self, held: CurrentVersion) -> list[str]:
-        return list(self._ids[held.ref])
+        return [held.ref, *(name for (_, _, name), _ in self._ids.under(held.ref))]
 
     def find(self, name: str, *, user: str = OWNER, path: str = "", short: bool = True) -> CurrentVersion | None:
         """The belief of that name: its key, any version's id, or, if `short`, the last six characters of one.
@@ -280,9 +312,9 @@ class Beliefs(Part):
         """
         sight = self.paths.lineage(user, path)
         for each in sight:
-            ref = self._keys.get((user, each, name))
+            ref = self._ref_of_key(user, each, name)
             if ref is not None:
-                return self.held[ref] if each == sight[0] else self._nearest(self.held[ref], sight)
+                return self._held(ref) if each == sight[0] else self._nearest(self._held(ref), sight)
         held = self.version(name)
         if held is None and short and ids.SHORT_ID.match(name):
             held = self._by_short_id(name, user)
@@ -297,25 +329,37 @@ class Beliefs(Part):
             raise NotFound(f"no belief named {name!r}; run `tallystick log` to list them")
         return held
 
+    def _ref_of_key(self, user: str, path: str, key: str) -> str | None:
+        ref = self._keys.get((user, path, key))
+        if ref is None:
+            held = self._current.get(key)
+            ref = key if held and (held.user, held.path, held.key) == (user, path, key) else None
+        return ref
+
     def _by_short_id(self, short: str, user: str) -> CurrentVersion | None:
-        found = {
-            ref for name, (ref, _) in self._versions.items() if name.endswith(short) and self.held[ref].user == user
-        }
+        named = [self.version(name) for (_, name), _ in self._short.under(short)]
+        found = {held.ref: held for held in named if held and held.user == user}
         if len(found) > 1:
             raise Refused(f"{short} names {len(found)} beliefs; write more of the id", "ambiguous")
-        return self.held[found.pop()] if found else None
+        return next(iter(found.values()), None)
+
+    def _words_of(self, name: str, held: CurrentVersion) -> int | None:
+        """The word count of one of a belief's versions; None if it is not one of them."""
+        known = self._versions.get(name)
+        if known is None:
+            return 0 if name == held.ref else None
+        return known.words if known.ref == held.ref else None
 
     def read_before(self, name: str, held: CurrentVersion) -> bool:
         """True if `name` is an older version of `held`, or another path's, with other words than it has now."""
-        known = self._versions.get(name)
-        if known is None:
+        if not self.taken(name):
             return False
-        words = known[1] if known[0] == held.ref else self._same.get(held.ref, {}).get(name)
-        return words != held.words
+        words = self._words_of(name, held)
+        return (self._same.get((held.ref, name)) if words is None else words) != held.words
 
     def said(self, user: str, source: str, idempotency_key: str) -> tuple[CurrentVersion, str] | None:
         """The statement of a source under a key of its own, if any, and the gist of its words then."""
-        name, gist = self._said.get((user, source, idempotency_key), ("", ""))
+        name, gist = self._said.get((user, source, idempotency_key)) or ("", "")
         held = self.version(name)
         return (held, gist) if held else None
 
@@ -334,17 +378,17 @@ class Beliefs(Part):
         if not path:
             return not held.path
         sight = self.paths.lineage(held.user, path)
-        return held.path in sight and self._nearest(held, sight) is held
+        return held.path in sight and self._nearest(held, sight).ref == held.ref
 
     def over(self, ref: str) -> tuple[str, ...]:
         """The ancestors' versions from which a branch's belief was made."""
-        return self._over.get(ref, ())
+        return self._over.get(ref) or ()
 
     def kin_of(self, ref: str) -> list[str]:
         """The belief, and all that it was made from or that were made from it, on every path."""
         found, waiting = {ref: None}, [ref]
         while waiting:
-            fresh = [each for each in self._near.get(waiting.pop(), ()) if each not in found]
+            fresh = [each for (_, each), _ in self._near.under(waiting.pop()) if each not in found]
             found.update(dict.fromkeys(fresh))
             waiting += fresh
         return list(found)
@@ -361,7 +405,7 @@ class Beliefs(Part):
         """The belief as which a merge brought it to a path that is seen; itself, if none did."""
         found, seen = held, {held.ref}
         while found.path not in sight and (ref := self._brought.get(found.ref)) and ref not in seen:
-            found = self.held[ref]
+            found = self._held(ref)
             seen.add(ref)
         return found if found.path in sight else held
 
@@ -371,37 +415,46 @@ class Beliefs(Part):
             for path in sight:
                 if path == held.path:
                     break
-                ref = self._keys.get((held.user, path, held.key)) or self._covers.get((held.user, path, held.ref))
-                if ref is not None and self.held[ref].path == path:
-                    return self._nearest(self.held[ref], sight)
+                ref = self._ref_of_key(held.user, path, held.key) or self._covers.get((held.ref, path))
+                if ref is not None and self._held(ref).path == path:
+                    return self._nearest(self._held(ref), sight)
         return held
 
     # -- queries -----------------------------------------------------------------------------------------------------
 
     def resting_on(self, held: CurrentVersion) -> list[CurrentVersion]:
         """The beliefs that depend directly on one, under any of its names, on whichever path, oldest first."""
-        names = (name for kin in self.kin_of(held.ref) for name in self._ids.get(kin, ()))
-        above = {ref for name in names for ref in self._above.get(name, ())}
-        return sorted((self.held[ref] for ref in above if ref in self.held), key=lambda held: held.first)
+        kin = filter(None, map(self.by_ref, self.kin_of(held.ref)))
+        names = [name for each in kin for name in self.ids_of(each)]
+        return self._in_order({ref for name in names for (_, ref), _ in self._above.under(name)})
 
     def claiming(self, user: str, path: str, agent: str, subject: str, predicate: str) -> list[CurrentVersion]:
         """The facts of that subject and predicate that are seen from a path, active or not, oldest first."""
         sight = self.paths.lineage(user, path)
-        found = [held for each in sight for held in self._in((user, "claim", (each, agent, subject, predicate)))]
+        found = [held for each in sight for held in self._in("claim", user, claim(each, agent, subject, predicate))]
         if len(sight) == 1:
             return found
-        return sorted((held for held in found if self._nearest(held, sight) is held), key=lambda held: held.first)
+        seen = (held for held in found if self._nearest(held, sight).ref == held.ref)
+        return sorted(seen, key=lambda held: held.first)
 
     def coming_from(self, user: str, episode: str) -> list[CurrentVersion]:
         """The facts whose lineage has that episode, named by its event, active or not, oldest first."""
-        return self._in((user, "episode", episode))
+        return self._in("episode", user, episode)
 
     def facts(self, user: str, subject: str | None = None) -> list[CurrentVersion]:
         """The beliefs, active or not, that have a triple or a lineage; with a `subject`, of that one alone."""
-        return self._in((user, "fact", True) if subject is None else (user, "subject", subject))
+        return self._in("fact", user, "") if subject is None else self._in("subject", user, subject)
 
-    def _in(self, place: tuple[str, str, Any]) -> list[CurrentVersion]:
-        return sorted((self.held[ref] for ref in self._among.get(place, ())), key=lambda held: held.first)
+    def _in(self, *prefix: str) -> list[CurrentVersion]:
+        """The beliefs of a set, oldest first."""
+        refs = [ref for _, ref in self._sets.under(*prefix)]
+        self._current.prefetch(refs)
+        return [self._held(ref) for ref in refs]
+
+    def _in_order(self, refs: Collection[str]) -> list[CurrentVersion]:
+        """The beliefs with these refs that are there, oldest first."""
+        self._current.prefetch(refs)
+        return sorted(filter(None, map(self._current.get, refs)), key=lambda held: held.first)
 
     def query(
         self,
@@ -415,44 +468,49 @@ class Beliefs(Part):
     ) -> list[CurrentVersion]:
         """The matching beliefs, oldest first. Reads the smallest of the sets that may hold them. `status=""` is any."""
         sight = self.paths.lineage(user, path)
-        chosen = min(self._sets(user, kind, status, min_confidence), key=len)
-        found = [self.held[ref] for ref in chosen]
+        found = self._in_order(self._smallest_set(user, kind, status, min_confidence))
         least = 0.0 if min_confidence is None else min_confidence
-        return sorted(
-            (
-                held
-                for held in found
-                if held.user == user
-                and held.path in sight
-                and kind in (None, held.kind)
-                and status in ("", held.status)
-                and held.confidence >= least
-                and (where is None or where(held))
-                and (held.path == sight[0] or self._nearest(held, sight) is held)
-            ),
-            key=lambda held: held.first,
-        )
+        return [
+            held
+            for held in found
+            if held.path in sight
+            and kind in (None, held.kind)
+            and status in ("", held.status)
+            and held.confidence >= least
+            and (where is None or where(held))
+            and (held.path == sight[0] or self._nearest(held, sight).ref == held.ref)
+        ]
 
-    def _sets(self, user: str, kind: str | None, status: str, least: float | None) -> Iterator[Collection[str]]:
-        yield self.held
-        if kind is not None:
-            yield self._among.get((user, "kind", kind), {})
-        if status:
-            yield self._among.get((user, "status", status), {})
+    def _smallest_set(self, user: str, kind: str | None, status: str, least: float | None) -> list[str]:
+        """The refs of the smallest set of a user's beliefs in which all are that fit."""
+        sets: list[list[tuple[str, ...]]] = [[("kind", user, kind)]] if kind is not None else []
+        sets += [[("status", user, status)]] if status else []
         if least is not None:
-            steps = range(step(min(max(least, 0.0), 1.0)), STEPS + 1)
-            sure = [self._among.get((user, "confidence", step), {}) for step in steps]
-            if sum(map(len, sure)) < len(self.held):
-                yield [ref for among in sure for ref in among]
+            sets.append([("confidence", user, f"{each:03d}") for each in range(int(step(_share(least))), STEPS + 1)])
+        smallest: list[tuple[str, ...]] = [("status", user)]
+        size: int | None = None
+        for each in sets:
+            found = 0
+            for prefix in each:
+                found += self._sets.count(*prefix, most=None if size is None else size - found + 1)
+                if size is not None and found > size:
+                    break
+            if size is None or found < size:
+                smallest, size = each, found
+        return [ref for prefix in smallest for _, ref in self._sets.under(*prefix)]
 
     def count(self, user: str, status: str) -> int:
         """The number of beliefs of the root with that status."""
-        return sum(not self.held[ref].path for ref in self._among.get((user, "status", status), ()))
+        return self._counts.get((user, status)) or 0
 
     def learned_since(self, user: str, seq: int) -> int:
-        """The number of active beliefs that were first stated after an event. Looks no farther back than that."""
-        fresh = takewhile(lambda held: held.first > seq, reversed(self.held.values()))
-        return sum(held.user == user and held.status == "active" and not held.path for held in fresh)
+        """The number of active beliefs of the root that were first stated after an event."""
+        fresh = [ref for _, ref in self._sets.under("status", user, "active", after=ordinal(seq))]
+        return sum(not held.path for held in self._in_order(fresh))
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
 
 
 def gist_of(belief: Mapping[str, Any]) -> str:

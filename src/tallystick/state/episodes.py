@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -20,9 +20,10 @@ from tallystick.records.event import Event
 from tallystick.records.ids import SHORT_EVENT_ID
 from tallystick.records.operations import EPISODE_PUT, EPISODE_RETRACT, ERASE
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import Table, Tables, codec_of, ordinal
 
+SHORT = 6  # characters of an id that name it where that is enough
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_LONG_AGO = "1970-01-01T00:00:00Z"
 
 
 class EpisodeRef(NamedTuple):
@@ -35,16 +36,20 @@ class EpisodeRef(NamedTuple):
     gist: str  # to recognise the same content
     path: str = ""
     trust: str = "human"
+    user: str = OWNER
+    name: str = ""  # its author's, or the event's own id
 
 
 class Episodes(Part):
     """The episodes, by user and name."""
 
-    def clear(self) -> None:
-        self._refs: dict[tuple[str, str], tuple[EpisodeRef, ...]] = {}
-        self._owners: dict[str, tuple[str, str]] = {}  # source → (user, name)
-        self._retracted: dict[str, None] = {}  # sources
-        self._of: dict[str, dict[str, EpisodeRef]] = {}  # user → source → episode
+    def declare(self, tables: Tables) -> None:
+        self._episodes: Table[EpisodeRef] = tables.table("episode", codec_of(EpisodeRef))  # by source
+        self._in_order: Table[str] = tables.table("episode.of")  # (user, seq) → source
+        self._names: Table[str] = tables.table("episode.name")  # (user, its author's name, seq) → source
+        self._short: Table[str] = tables.table("episode.short")  # (user, last six characters, source)
+        self._retracted: Table[str] = tables.table("episode.retracted")  # by source
+        self._counts: Table[int] = tables.table("episode.count")  # by user
 
     @follows(EPISODE_PUT)
     def _put(self, event: Event, body: dict[str, Any]) -> None:
@@ -52,37 +57,42 @@ class Episodes(Part):
         user, name = episode.get("user", OWNER), episode.get("id", event.id)
         ref = EpisodeRef(
             event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),
-            episode.get("path", ""), episode.get("trust", "human"),
+            episode.get("path", ""), episode.get("trust", "human"), user, name,
         )  # fmt: skip
-        self._set(self._refs, (user, name), (*self._refs.get((user, name), ()), ref))
-        self._set(self._owners, event.id, (user, name))
-        self._set(self._of.setdefault(user, {}), event.id, ref)
+        self._episodes.set(event.id, ref)
+        self._in_order.set((user, ordinal(event.seq)), event.id)
+        if name == event.id:
+            self._short.set((user, name[-SHORT:], name), "")
+        else:
+            self._names.set((user, name, ordinal(event.seq)), event.id)
+        self._counts.set(user, self.held(user) + 1)
 
     @follows(EPISODE_RETRACT)
     def _retract(self, _: Event, body: dict[str, Any]) -> None:
         for source in body["ids"]:
-            self._set(self._retracted, source, None)
+            self._retracted.set(source, "")
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for source in body.get("ids", ()):
-            if source in self._owners:
-                self._remove(source)
-            self._drop(self._retracted, source)  # whoever reads the ledger again finds that retraction empty
+            if ref := self._episodes.get(source):
+                self._remove(ref)
+            self._retracted.drop(source)  # whoever reads the ledger again finds that retraction empty
 
-    def _remove(self, source: str) -> None:
-        key = self._owners[source]
-        rest = tuple(ref for ref in self._refs[key] if ref.source != source)
-        if rest:
-            self._set(self._refs, key, rest)
-        else:
-            self._drop(self._refs, key)
-        self._drop(self._of[key[0]], source)
-        self._drop(self._owners, source)
+    def _remove(self, ref: EpisodeRef) -> None:
+        self._episodes.drop(ref.source)
+        self._in_order.drop((ref.user, ordinal(ref.seq)))
+        self._names.drop((ref.user, ref.name, ordinal(ref.seq)))
+        self._short.drop((ref.user, ref.source[-SHORT:], ref.source))
+        count = self.held(ref.user) - 1
+        self._counts.set(ref.user, count) if count else self._counts.drop(ref.user)
 
     def find(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name; a name may be used once in each session of each agent."""
-        return self._refs.get((user, name), ())
+        own = self._of_user(user, name)
+        own = own if own and own.name == name else None
+        named = (self._ref(source) for _, source in self._names.under(user, name))
+        return (*((own,) if own else ()), *named)
 
     def named(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name: its author's, the id of its event, or the last six characters of such an id.
@@ -90,69 +100,64 @@ class Episodes(Part):
         if refs := self.find(user, name):
             return refs
         if SHORT_EVENT_ID.match(name):
-            ends = [each for each in self._of.get(user, ()) if each.endswith(name) and self._owners[each][1] == each]
+            ends = [source for (_, _, source), _ in self._short.under(user, name)]
             if len(ends) > 1:
                 raise Refused(f"{name} names {len(ends)} episodes; write more of the id", "ambiguous")
             name = ends[0] if ends else name
-        mine = self._of.get(user, {}).get(name)
+        mine = self._of_user(user, name)
         return (mine,) if mine else ()
+
+    def _of_user(self, user: str, source: str) -> EpisodeRef | None:
+        ref = self._episodes.get(source)
+        return ref if ref and ref.user == user else None
+
+    def _ref(self, source: str) -> EpisodeRef:
+        ref = self._episodes.get(source)
+        assert ref is not None, source
+        return ref
 
     def name_of(self, source: str) -> str:
         """The author's name for the episode of an event."""
-        return self._owners[source][1]
+        return self._ref(source).name
 
     def of(self, source: str) -> EpisodeRef | None:
         """The episode that an event recorded, by the event's id; None if there is none, or it is erased."""
-        known = self._owners.get(source)
-        return next(ref for ref in self._refs[known] if ref.source == source) if known else None
+        return self._episodes.get(source)
 
     def on(self, user: str, path: str) -> list[str]:
         """The episodes on that very path, by their events."""
-        return [source for source, ref in self._of.get(user, {}).items() if ref.path == path]
+        return [source for source in self._sources(user) if self._ref(source).path == path]
+
+    def _sources(self, user: str, after: str = "") -> list[str]:
+        """The episodes of a user, oldest first, by their events."""
+        sources = [source for _, source in self._in_order.under(user, after=after)]
+        self._episodes.prefetch(sources)
+        return sources
 
     def is_retracted(self, source: str) -> bool:
         return source in self._retracted
 
     def stands(self, source: str) -> bool:
         """True if an episode exists and was not retracted."""
-        return source in self._owners and source not in self._retracted
+        return source in self._episodes and source not in self._retracted
 
     def standing(self, user: str) -> list[str]:
         """The episodes of that user that were not retracted, by their events."""
-        return [source for source in self._of.get(user, ()) if source not in self._retracted]
+        return [source for source in self._sources(user) if source not in self._retracted]
 
     def held(self, user: str) -> int:
         """The number of episodes of that user."""
-        return len(self._of.get(user, ()))
+        return self._counts.get(user) or 0
 
     def waiting(self, user: str, through: int, counts: Callable[[str], bool] = operator.not_) -> int:
         """The number of episodes after an event for rules to consider: not retracted, and their path `counts`."""
-        refs = (ref for ref in self._of.get(user, {}).values() if ref.seq > through)
+        refs = map(self._ref, self._sources(user, after=ordinal(through)))
         return sum(ref.source not in self._retracted and counts(ref.path) for ref in refs)
-
-    def labels(self) -> Iterator[tuple[str, str, int, str]]:
-        """The user, path and event of every episode. The time is not known here."""
-        for user, refs in self._of.items():
-            yield from ((user, ref.path, ref.seq, _LONG_AGO) for ref in refs.values())
 
     def owner(self, source: str) -> str | None:
         """The user of the episode of that event; None if there is none, or it is erased."""
-        known = self._owners.get(source)
-        return known[0] if known else None
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "told": [[*key, [list(ref) for ref in each]] for key, each in self._refs.items()],
-            "retracted": list(self._retracted),
-        }  # fmt: skip
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        for user, name, each in dumped.get("told", ()):
-            self._refs[user, name] = tuple(EpisodeRef(*ref) for ref in each)
-            self._owners.update({ref.source: (user, name) for ref in self._refs[user, name]})
-            self._of.setdefault(user, {}).update({ref.source: ref for ref in self._refs[user, name]})
-        self._retracted.update(dict.fromkeys(dumped.get("retracted", ())))
+        ref = self._episodes.get(source)
+        return ref.user if ref else None
 
 
 def gist_of(episode: dict[str, Any]) -> str:

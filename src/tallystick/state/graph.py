@@ -23,7 +23,6 @@ is on record, and has no effect.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 from tallystick.records.event import Event
@@ -40,44 +39,46 @@ from tallystick.records.policy import DEFAULT
 from tallystick.records.relation import Related
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import Table, Tables, by_name
 
 
 class GraphBook(Part):
     """The first and the last event of each user's graph."""
 
-    def clear(self) -> None:
-        self._first: dict[str, int] = {}
-        self._last: dict[str, int] = {}
+    def declare(self, tables: Tables) -> None:
+        self._first: Table[int] = tables.table("graph.first")  # by user
+        self._last: Table[int] = tables.table("graph.last")
 
     @follows(GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
     def _follow(self, event: Event, body: dict[str, Any]) -> None:
         if body["user"] not in self._first:
-            self._set(self._first, body["user"], event.seq)
-        self._set(self._last, body["user"], event.seq)
+            self._first.set(body["user"], event.seq)
+        self._last.set(body["user"], event.seq)
 
     def first(self) -> int:
         """The first event that any graph needs; -1 if there is none."""
-        return min(self._first.values(), default=-1)
+        return min((seq for _, seq in self._first.under()), default=-1)
 
     def last(self, user: str) -> int:
         """The last event of that user's graph; -1 if there is none."""
-        return self._last.get(user, -1)
-
-    def dump(self) -> dict[str, Any]:
-        return {"first": self._first, "last": self._last}
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self._first, self._last = dict(dumped.get("first", {})), dict(dumped.get("last", {}))
+        last = self._last.get(user)
+        return -1 if last is None else last
 
 
 _Key = tuple[str, str, str, str]  # user, path, and the two ids, the smaller first
 
 
+
+def _related(*, ids: list[str], **fields: Any) -> Related:
+    return Related(ids=(ids[0], ids[1]), **fields)
+
+
 class Relations(Part):
     """The relations between two memories."""
 
-    def clear(self) -> None:
-        self._related: dict[_Key, Related] = {}
+    def declare(self, tables: Tables) -> None:
+        self._related: Table[Related] = tables.table("relation", by_name(_related))  # by `_Key`
+        self._about: Table[str] = tables.table("relation.about")  # (a memory's id, or the event's, *key)
 
     @follows(RELATION_PUT)
     def _relate(self, event: Event, body: dict[str, Any]) -> None:
@@ -88,17 +89,25 @@ class Relations(Part):
         user, path, relation = body["user"], body.get("path", ""), body.get("relation", "")
         key = _key(user, path, one, other)
         if relation:
+            self._remove(key)
             by = trust, event.by, event.seq, event.ts, event.id
-            self._set(self._related, key, Related(user, path, (one, other), relation, *by))
+            self._related.set(key, Related(user, path, (one, other), relation, *by))
+            for name in (one, other, event.id):
+                self._about.set((name, *key), "")
         else:
-            self._drop(self._related, key)
+            self._remove(key)
+
+    def _remove(self, key: _Key) -> None:
+        if each := self._related.get(key):
+            self._related.drop(key)
+            for name in (*each.ids, each.event):
+                self._about.drop((name, *key))
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
-        gone = set(body.get("ids", ()))
-        for key, each in list(self._related.items()):
-            if not gone.isdisjoint((*each.ids, each.event)):
-                self._drop(self._related, key)
+        for name in body.get("ids", ()):
+            for key in [key for key, _ in self._about.under(name)]:
+                self._remove(key[1:])
 
     def find(self, user: str, path: str, one: str, other: str) -> Related | None:
         """The relation of two memories on a path."""
@@ -108,26 +117,18 @@ class Relations(Part):
         """The relations of one memory on these paths; of the same two memories, that of the first path."""
         found: dict[tuple[str, str], Related] = {}
         for path in paths:
-            for each in self.on(user, path):
-                if name in each.ids:
-                    found.setdefault((min(each.ids), max(each.ids)), each)
+            keys = [key[1:] for key, _ in self._about.under(name, user, path)]
+            about = [each for key in keys if (each := self._related.get(key)) and name in each.ids]
+            for each in sorted(about, key=lambda each: each.seq):
+                found.setdefault((min(each.ids), max(each.ids)), each)
         return list(found.values())
 
     def on(self, user: str, path: str) -> list[Related]:
         """Every relation on a path, in order."""
-        return [each for each in self.all() if (each.user, each.path) == (user, path)]
+        return sorted((each for _, each in self._related.under(user, path)), key=lambda each: each.seq)
 
     def all(self) -> list[Related]:
-        return sorted(self._related.values(), key=lambda each: each.seq)
-
-    def dump(self) -> dict[str, Any]:
-        return {"related": [asdict(each) for each in self._related.values()]}
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        for each in dumped.get("related", ()):
-            found = Related(**{**each, "ids": tuple(each["ids"])})
-            self._related[_key(found.user, found.path, *found.ids)] = found
+        return sorted((each for _, each in self._related.under()), key=lambda each: each.seq)
 
 
 def _key(user: str, path: str, one: str, other: str) -> _Key:

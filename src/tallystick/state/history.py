@@ -51,9 +51,9 @@ def history(events: Iterable[Event], names: Iterable[str]) -> Iterator[Version]:
         if wanted.isdisjoint((body.get("belief", {}).get("id"), body.get("id"), *body.get("replaces", ()))):
             continue
         known.apply(event)
-        for held in known.held.values():
-            if held.seq == event.seq:
-                yield Version(event.seq, event.ts, event.op, event.by, held.belief())
+        held = known.version(body.get("belief", body)["id"])
+        if held and held.seq == event.seq:
+            yield Version(event.seq, event.ts, event.op, event.by, held.belief())
 
 
 def naming(names: Sequence[str]) -> list[bytes]:

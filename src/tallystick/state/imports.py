@@ -12,12 +12,13 @@ import on, and not before; so is what the memory that this one continues had mer
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tallystick.records.event import Event
 from tallystick.records.operations import IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.transfer import IMPORT
 from tallystick.state.part import Part
+from tallystick.state.tables import TUPLE, Table, Tables, codec_of, ordinal
 
 
 def source_of(memory: str) -> str:
@@ -40,20 +41,22 @@ class Zone(NamedTuple):
 class Taken(Part):
     """The memory that this one continues, which it can do once, at its beginning; and the newest import of each."""
 
-    def clear(self) -> None:
-        self._zone: dict[str, Zone] = {"": Zone()}
-        self._dated: dict[str, tuple[str, tuple[int, ...]]] = {"": ("", ())}  # of the zone: the last time, and `steps`
-        self._made: dict[tuple[str, str], str] = {}  # user, ledger → the time of the newest export
-        self._joined: dict[int, tuple[int, str]] = {}  # of the zone: the first event merged there → the last, and when
+    def declare(self, tables: Tables) -> None:
+        self._zone: Table[Zone] = tables.table("import.zone", codec_of(Zone))  # one row, by ""
+        self._last: Table[str] = tables.table("import.last")  # the last time in the zone, by ""
+        self._steps: Table[int] = tables.table("import.step")  # the events of the zone dated before their predecessor
+        self._made: Table[str] = tables.table("import.made")  # (user, ledger) → the time of the newest export
+        # What was merged there: the first event, the last, and when.
+        self._joined: Table[tuple[int, int, str]] = tables.table("import.joined", TUPLE)
 
     @property
     def zone(self) -> Zone:
-        return self._zone[""]
+        return self._zone.get("") or Zone()
 
     @property
     def steps(self) -> tuple[int, ...]:
         """The events of the zone that are dated before their predecessor."""
-        return self._dated[""][1]
+        return tuple(seq for _, seq in self._steps.under())
 
     def knows(self, op: str) -> bool:
         return op in (IMPORT_TAKE, IMPORT_DONE)
@@ -63,51 +66,34 @@ class Taken(Part):
         if body is None:
             return
         if zone.ended == zone.began >= 0 and event.op != IMPORT_DONE:
-            last, steps = self._dated[""]
-            self._set(self._dated, "", (event.ts, (*steps, event.seq) if event.ts < last else steps))
+            if event.ts < (self._last.get("") or ""):
+                self._steps.set(ordinal(event.seq), event.seq)
+            self._last.set("", event.ts)
         if not self.knows(event.op):
             return
         if event.op == IMPORT_TAKE:
             key = (body["user"], body["ledger"])
-            self._set(self._made, key, max(body["made"], self._made.get(key, "")))
+            self._made.set(key, max(body["made"], self._made.get(key) or ""))
         if event.op == IMPORT_TAKE and body["whole"] and zone.began < 0:
-            self._set(self._zone, "", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
+            self._zone.set("", Zone(event.seq, event.seq, body["begun"], body["ledger"]))
         elif zone.ended == zone.began >= 0:  # the import is under way
             self._apply_inside(event, zone)
 
     def _apply_inside(self, event: Event, zone: Zone) -> None:
-        first, (last, at) = next(reversed(self._joined.items()), (-1, (0, "")))
+        _, (first, last, at) = next(self._joined.under(reverse=True), ("", (-1, 0, "")))
         if event.op == IMPORT_TAKE:
-            self._set(self._joined, event.seq, (-1, event.ts))
+            self._joined.set(ordinal(event.seq), (event.seq, -1, event.ts))
         elif last < 0:
-            self._set(self._joined, first, (event.seq, at))
+            self._joined.set(ordinal(first), (first, event.seq, at))
         else:
-            self._set(self._zone, "", zone._replace(ended=event.seq))
+            self._zone.set("", zone._replace(ended=event.seq))
 
     def joined_at(self, seq: int) -> str:
         """The time at which the memory that this one continues imported that event; empty, if it did not."""
         if not self._joined:
             return ""
-        first = max((each for each in self._joined if each <= seq), default=-1)
-        last, at = self._joined.get(first, (-1, ""))
-        return at if seq <= last else ""
+        return next((at for _, (first, last, at) in self._joined.under(reverse=True) if first <= seq <= last), "")
 
     def through(self, user: str, ledger: str) -> str:
         """The time up to which a user's events of that memory were imported here; empty, if never."""
-        return self._made.get((user, ledger), "")
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "zone": list(self.zone), "made": [[*key, made] for key, made in self._made.items()],
-            "joined": [[first, *rest] for first, rest in self._joined.items()], "dated": self._dated[""],
-        }  # fmt: skip
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        if "zone" in dumped:
-            self._zone[""] = Zone(*dumped["zone"])
-        if "dated" in dumped:
-            last, steps = dumped["dated"]
-            self._dated[""] = last, tuple(steps)
-        self._made.update({(user, ledger): made for user, ledger, made in dumped.get("made", ())})
-        self._joined.update({first: (last, at) for first, last, at in dumped.get("joined", ())})
+        return self._made.get((user, ledger)) or ""

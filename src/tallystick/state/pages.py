@@ -19,6 +19,7 @@ from tallystick.records.event import Event
 from tallystick.records.operations import ERASE, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from tallystick.records.page import NOTES
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import TUPLE, Table, Tables, ordinal
 
 PAGE_EDIT = "page:edit"  # the source of edits in the file of a page
 
@@ -38,20 +39,21 @@ def is_about(about: str) -> str:
 class Pages(Part):
     """The pages, by user and entity."""
 
-    def clear(self) -> None:
-        self._fronts: dict[tuple[str, str], dict[str, Any]] = {}
-        self._cleaned: dict[str, int] = {}  # user → the event of the last clean
-        self._renames: dict[str, tuple[int, str, str, str]] = {}  # by id: event, user, old and new name
-        self._erased: dict[str, None] = {}  # erased ids: a file that has them is not believed
+    def declare(self, tables: Tables) -> None:
+        self._fronts: Table[dict[str, Any]] = tables.table("page.front")  # (user, about) → its fields
+        self._cleaned: Table[int] = tables.table("page.cleaned")  # user → the event of the last clean
+        self._renames: Table[tuple[int, str, str, str]] = tables.table("page.rename", TUPLE)  # id → event, user, names
+        self._renamed: Table[tuple[str, str]] = tables.table("page.renamed", TUPLE)  # (user, either name, seq) → names
+        self._erased: Table[str] = tables.table("page.erased")  # erased ids: a file that has them is not believed
 
     @follows(PAGE_PUT)
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         key = (body["user"], body["about"])
-        before = {} if body.get("again") else self._fronts.get(key, {})
+        before = {} if body.get("again") else self._fronts.get(key) or {}
         if body.get("again") and not body["front"]:
-            self._drop(self._fronts, key)
+            self._fronts.drop(key)
         else:
-            self._set(self._fronts, key, {"created": event.ts, **before, **body["front"]})
+            self._fronts.set(key, {"created": event.ts, **before, **body["front"]})
 
     @follows(PAGE_COMPACT)
     def _compact(self, event: Event, body: dict[str, Any]) -> None:
@@ -59,38 +61,45 @@ class Pages(Part):
 
     @follows(PAGE_CLEAN)
     def _clean(self, event: Event, body: dict[str, Any]) -> None:
-        for key in [key for key in self._fronts if key[0] == body["user"]]:
-            self._drop(self._fronts, key)
-        self._set(self._cleaned, body["user"], event.seq)
+        for key, _ in list(self._fronts.under(body["user"])):
+            self._fronts.drop(key)
+        self._cleaned.set(body["user"], event.seq)
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
-            self._set(self._erased, name, None)
-            self._drop(self._renames, name)
+            self._erased.set(name, "")
+            if rename := self._renames.get(name):
+                seq, user, *names = rename
+                self._renames.drop(name)
+                for about in names:
+                    self._renamed.drop((user, about, ordinal(seq)))
 
     @follows(PAGE_RENAME)
     def _rename(self, event: Event, body: dict[str, Any]) -> None:
         user, about, to = body["user"], body["about"], body["to"]
-        self._set(self._renames, event.id, (event.seq, user, about, to))
+        self._renames.set(event.id, (event.seq, user, about, to))
+        for name in (about, to):
+            self._renamed.set((user, name, ordinal(event.seq)), (about, to))
         if front := self._fronts.get((user, about)):
-            self._drop(self._fronts, (user, about))
-            self._set(self._fronts, (user, to), front)
+            self._fronts.drop((user, about))
+            self._fronts.set((user, to), front)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def front(self, user: str, about: str) -> Mapping[str, Any]:
         """The fields of a page; empty, if none were recorded."""
-        return self._fronts.get((user, about), {})
+        return self._fronts.get((user, about)) or {}
 
-    def fronts(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-        return self._fronts
+    def fronts(self) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
+        """The fields of every page that has some, by user and entity."""
+        return self._fronts.under()
 
     def names(self, user: str, about: str, until: float = inf) -> Iterator[tuple[str, float, float]]:
         """The names of a page, now and before: each with the events after and until which it is this page's."""
         after = -1
-        for seq, whose, was, to in reversed(self._renames.values()):
-            if whose == user and seq < until and about in (was, to):
+        for (_, _, place), (was, to) in self._renamed.under(user, about, reverse=True):
+            if (seq := int(place)) < until:
                 if to == about:
                     yield from self.names(user, was, seq)
                 else:  # what was recorded before is about another page now
@@ -100,23 +109,9 @@ class Pages(Part):
 
     def cleaned(self, user: str) -> int:
         """The event of that user's last clean; -1 if there is none."""
-        return self._cleaned.get(user, -1)
+        cleaned = self._cleaned.get(user)
+        return -1 if cleaned is None else cleaned
 
     def is_erased(self, name: str) -> bool:
         """True if that entry was erased."""
         return name in self._erased
-
-    # -- snapshots ---------------------------------------------------------------------------------------------------
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "fronts": [[*key, front] for key, front in self._fronts.items()], "cleaned": list(self._cleaned.items()),
-            "erased": list(self._erased), "renames": list(self._renames.items()),
-        }  # fmt: skip
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        self._fronts.update({(user, about): front for user, about, front in dumped.get("fronts", ())})
-        self._cleaned.update(dict(dumped.get("cleaned", ())))
-        self._erased.update(dict.fromkeys(dumped.get("erased", ())))
-        self._renames.update({name: (seq, user, was, to) for name, (seq, user, was, to) in dumped.get("renames", ())})

@@ -1,25 +1,14 @@
-"""A part of the state: tables that follow events, and that can be put back as they were.
-
-Tables are dictionaries that only `_set` and `_drop` change. Between `begin` and `commit` the journal, which all parts
-of one state share, notes what was there before, so that `rollback` undoes a write that did not reach the disk.
-"""
+"""A part of the state: tables that follow events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from tallystick.records.event import Event
+from tallystick.state.tables import Tables, TablesInMemory, dump, load
 
 F = TypeVar("F", bound=Callable[..., None])
-
-GONE = object()
-
-
-class Journal:
-    """The changes since `begin`, each with the value before it; None outside a transaction."""
-
-    undo: list[tuple[dict[Any, Any], Any, Any]] | None = None
 
 
 def follows(*ops: str) -> Callable[[F], F]:
@@ -41,12 +30,12 @@ class Part:
         found = {op: method for method in vars(cls).values() for op in getattr(method, "ops", ())}
         cls.acts = {**cls.acts, **found}
 
-    def __init__(self, journal: Journal | None = None) -> None:
-        self.journal = journal or Journal()
-        self.clear()
+    def __init__(self, tables: Tables | None = None) -> None:
+        self.tables: Tables = tables or TablesInMemory()
+        self.declare(self.tables)
 
-    def clear(self) -> None:
-        """Empty all tables."""
+    def declare(self, tables: Tables) -> None:
+        """Make the tables of this part."""
 
     def knows(self, op: str) -> bool:
         return op in self.acts
@@ -57,27 +46,24 @@ class Part:
         if act is not None and event.body is not None:
             act(self, event, event.body)
 
+    # -- all tables, of this part and of those that share them -------------------------------------------------------
+
     def begin(self) -> None:
-        self.journal.undo = []
+        self.tables.begin()
 
     def commit(self) -> None:
-        self.journal.undo = None
+        self.tables.commit()
 
     def rollback(self) -> None:
-        undo, self.journal.undo = self.journal.undo or [], None
-        for table, key, before in reversed(undo):
-            if before is GONE:
-                table.pop(key, None)
-            else:
-                table[key] = before
+        self.tables.rollback()
 
-    def _set(self, table: dict[Any, Any], key: Any, value: Any) -> None:
-        if self.journal.undo is not None:
-            self.journal.undo.append((table, key, table.get(key, GONE)))
-        table[key] = value
+    def clear(self) -> None:
+        self.tables.clear()
 
-    def _drop(self, table: dict[Any, Any], key: Any) -> None:
-        if key in table:
-            if self.journal.undo is not None:
-                self.journal.undo.append((table, key, table[key]))
-            del table[key]
+    def dump(self) -> bytes:
+        """All rows as JSON, a row a line."""
+        return b"[\n" + b",\n".join(dump(self.tables)) + b"\n]"
+
+    def load(self, dumped: bytes) -> None:
+        """Replace all with what `dump` wrote."""
+        load(self.tables, dumped[2:-2].split(b",\n") if len(dumped) > 4 else ())

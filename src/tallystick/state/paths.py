@@ -13,8 +13,10 @@ changes nothing. Every change is kept with its event, so that the view from a pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+import orjson
 
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Refused
@@ -23,9 +25,9 @@ from tallystick.records.operations import ERASE, PATH_ABANDON, PATH_BRANCH, PATH
 from tallystick.records.path import ABANDONED, CLOSED, MAIN, MERGED, OPEN, ROOT, MemoryPath, shown
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import TUPLE, Codec, Table, Tables, codec_of, ordinal
 
 _Place = tuple[str, str]  # user, path
-_OLDER = {"older": "human"}  # an older program did not record the trust: it counts as a person's
 
 
 class End(NamedTuple):
@@ -36,20 +38,44 @@ class End(NamedTuple):
     said: str
 
 
+class _Spot(NamedTuple):
+    """An event on a path."""
+
+    user: str
+    path: str
+    seq: int
+
+
+class _Named(NamedTuple):
+    """A version or an episode on a path, and the events about it."""
+
+    user: str
+    path: str
+    events: tuple[str, ...]
+
+
+Undone = tuple[str, int, int]  # a state that was undone, and from which event to which it held
+_NAMED = Codec(
+    lambda named: orjson.dumps(tuple(named)),
+    lambda raw: (lambda user, path, events: _Named(user, path, tuple(events)))(*orjson.loads(raw)),
+)
+_PAST = Codec(load=lambda raw: tuple(tuple(undone) for undone in orjson.loads(raw)))
+
+
 class Paths(Part):
     """The paths of every user."""
 
-    def clear(self) -> None:
-        self._events: dict[_Place, dict[str, tuple[int, str]]] = {}  # the events on a path: id → seq and time
-        self._named: dict[str, tuple[str, str, tuple[str, ...]]] = {}  # a version or an episode → user, path, events
-        self._parents: dict[_Place, tuple[int, str]] = {}  # of branched paths: the event, and the parent
-        self._ends: dict[_Place, End] = {}
-        self._closed: dict[_Place, int] = {}  # the event that closed it
-        self._merged: dict[_Place, tuple[tuple[int, str], ...]] = {}  # the paths merged into one, each with its event
-        self._older: dict[_Place, tuple[int, str]] = {}  # labels from a snapshot alone: first event, and when
-        self._past: dict[_Place, tuple[tuple[str, int, int], ...]] = {}  # undone states: from which event to which
-        self._makers: dict[_Place, str] = {}  # the trust of whoever branched it, unless that is a person's
-        self._episodes: dict[_Place, dict[str, str]] = {}  # the episodes on a path, and the trust of each
+    def declare(self, tables: Tables) -> None:
+        self._events: Table[str] = tables.table("path.event")  # (user, path, seq, event) → when
+        self._spots: Table[_Spot] = tables.table("path.spot", codec_of(_Spot))  # event → where it is in `_events`
+        self._named: Table[_Named] = tables.table("path.named", _NAMED)  # a version or an episode
+        self._parents: Table[tuple[int, str]] = tables.table("path.parent", TUPLE)  # branched paths: event and parent
+        self._ends: Table[End] = tables.table("path.end", codec_of(End))
+        self._closed: Table[int] = tables.table("path.closed")  # the event that closed it
+        self._merged: Table[int] = tables.table("path.merged")  # (user, path, seq, the path merged into it) → seq
+        self._past: Table[tuple[Undone, ...]] = tables.table("path.past", _PAST)
+        self._makers: Table[str] = tables.table("path.maker")  # the trust of who branched it, unless it is a person's
+        self._episodes: Table[str] = tables.table("path.episode")  # (user, path, episode) → its trust
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -61,25 +87,24 @@ class Paths(Part):
             self._stand(event, body["belief"], body["belief"].get("id", ""))
         elif "episode" in body:
             self._stand(event, body["episode"], event.id)
-        elif (name := body.get("id")) in self._named:  # an event about a version is on the path of the version
-            user, path, events = self._named[name]
-            self._note((user, path), event)
-            self._set(self._named, name, (user, path, (*events, event.id)))
+        elif isinstance(name := body.get("id"), str) and (named := self._named.get(name)):
+            self._note((named.user, named.path), event)  # an event about a version is on the path of the version
+            self._named.set(name, named._replace(events=(*named.events, event.id)))
 
     @follows(PATH_BRANCH)
     def _branch(self, event: Event, body: dict[str, Any]) -> None:
         place = (body["user"], body["path"])
         if place not in self._parents and body["path"] not in (ROOT, body["parent"]):
-            self._set(self._parents, place, (event.seq, body["parent"]))
+            self._parents.set(place, (event.seq, body["parent"]))
             if (trust := body.get(WRITER_TRUST, "human")) != "human":
-                self._set(self._makers, place, trust)
+                self._makers.set(place, trust)
             self._note(place, event)
 
     @follows(PATH_MERGE)
     def _merge(self, event: Event, body: dict[str, Any]) -> None:
         place, into = (body["user"], body["path"]), (body["user"], body["into"])
         if place != into and self._end(place, event, MERGED, body["into"]):
-            self._set(self._merged, into, (*self._merged.get(into, ()), (event.seq, body["path"])))
+            self._merged.set((*into, ordinal(event.seq), body["path"]), event.seq)
 
     @follows(PATH_ABANDON)
     def _abandon(self, event: Event, body: dict[str, Any]) -> None:
@@ -89,7 +114,7 @@ class Paths(Part):
     def _compact(self, event: Event, body: dict[str, Any]) -> None:
         place = (body["user"], body["path"])
         if place not in self._closed and place not in self._ends and body["path"]:
-            self._set(self._closed, place, event.seq)
+            self._closed.set(place, event.seq)
             self._note(place, event)
 
     @follows(PATH_REOPEN)
@@ -97,24 +122,25 @@ class Paths(Part):
         place, end = (body["user"], body["path"]), self._ends.get((body["user"], body["path"]))
         if end is not None and end.state == ABANDONED:
             undone = ABANDONED, end.seq, event.seq
-            self._drop(self._ends, place)
-        elif end is None and place in self._closed:
-            undone = CLOSED, self._closed[place], event.seq
-            self._drop(self._closed, place)
+            self._ends.drop(place)
+        elif end is None and (closed := self._closed.get(place)) is not None:
+            undone = CLOSED, closed, event.seq
+            self._closed.drop(place)
         else:
             return
-        self._set(self._past, place, (*self._past.get(place, ()), undone))
+        self._past.set(place, (*(self._past.get(place) or ()), undone))
         self._note(place, event)
 
     def _end(self, place: _Place, event: Event, state: str, said: str) -> bool:
         if place in self._ends or not place[1]:
             return False
-        self._set(self._ends, place, End(state, event.seq, said))
+        self._ends.set(place, End(state, event.seq, said))
         self._note(place, event)
         return True
 
     def _note(self, place: _Place, event: Event) -> None:
-        self._set(self._events.setdefault(place, {}), event.id, (event.seq, event.ts))
+        self._events.set((*place, ordinal(event.seq), event.id), event.ts)
+        self._spots.set(event.id, _Spot(*place, event.seq))
 
     def _stand(self, event: Event, said: dict[str, Any], name: str) -> None:
         """Put a belief or an episode on its path. The root is left out: nobody asks for it."""
@@ -122,43 +148,49 @@ class Paths(Part):
         if path:
             place = (said.get("user", OWNER), path)
             self._note(place, event)
-            self._set(self._named, name, (*place, (event.id,)))
+            self._named.set(name, _Named(*place, (event.id,)))
             if name == event.id:
-                self._set(self._episodes.setdefault(place, {}), name, said.get("trust", "human"))
+                self._episodes.set((*place, name), said.get("trust", "human"))
 
     def events_on(self, user: str, path: str) -> list[str]:
         """The events about a path: its beginning and end, and what is on it."""
-        return list(self._events.get((user, path), ()))
+        return [event for (_, _, _, event), _ in self._events.under(user, path)]
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         """As if the ledger were read again: what is erased is on no path, and a path without a beginning is none."""
-        for place, stands in list(self._events.items()):
-            for name in [name for name in body.get("ids", ()) if name in stands and name not in self._named]:
-                self._unsay(place, stands[name][0])
-                self._drop(stands, name)
+        places = set[_Place]()
         for name in body.get("ids", ()):
-            if name in self._named:
-                user, path, events = self._named[name]
-                for event in events:
-                    self._drop(self._events[user, path], event)
-                self._drop(self._episodes.get((user, path), {}), name)
-                self._drop(self._named, name)
-        for place in [place for place, stands in self._events.items() if not stands]:
-            self._drop(self._makers, place)
-            self._drop(self._past, place)
+            if named := self._named.get(name):
+                places.add((named.user, named.path))
+                for event in named.events:
+                    self._leave(event)
+                self._episodes.drop((named.user, named.path, name))
+                self._named.drop(name)
+            elif spot := self._spots.get(name):
+                places.add((spot.user, spot.path))
+                self._unsay((spot.user, spot.path), spot.seq)
+                self._leave(name)
+        for place in places:
+            if not self._events.count(*place, most=1):
+                self._makers.drop(place)
+                self._past.drop(place)
+
+    def _leave(self, event: str) -> None:
+        if spot := self._spots.get(event):
+            self._events.drop((spot.user, spot.path, ordinal(spot.seq), event))
+            self._spots.drop(event)
 
     def _unsay(self, place: _Place, seq: int) -> None:
         """Take back what one erased event said of a path."""
-        if self._parents.get(place, (-1,))[0] == seq:
-            self._drop(self._parents, place)
-        if place in self._closed and self._closed[place] == seq:
-            self._drop(self._closed, place)
-        if place in self._ends and self._ends[place].seq == seq:
-            self._drop(self._ends, place)
-        for into, merged in list(self._merged.items()):
-            rest = tuple(each for each in merged if each[0] != seq)
-            self._set(self._merged, into, rest) if rest else self._drop(self._merged, into)
+        if (made := self._parents.get(place)) and made[0] == seq:
+            self._parents.drop(place)
+        if self._closed.get(place) == seq:
+            self._closed.drop(place)
+        if (end := self._ends.get(place)) and end.seq == seq:
+            self._ends.drop(place)
+            if end.state == MERGED:
+                self._merged.drop((place[0], end.said, ordinal(seq), place[1]))
 
     # -- what a path sees --------------------------------------------------------------------------------------------
 
@@ -196,7 +228,7 @@ class Paths(Part):
         line = self.lineage(user, path, at)
         seen, found, waiting = set(line), list[str](), list(line)
         while waiting:
-            for seq, name in self._merged.get((user, waiting.pop()), ()):
+            for seq, name in self._merged_into(user, waiting.pop()):
                 if name not in seen and _is_by(seq, at):
                     seen.add(name)
                     found.append(name)
@@ -215,14 +247,14 @@ class Paths(Part):
 
     def _was(self, state: str, place: _Place, at: int | None) -> bool:
         """True if it was in that state after that event, and this was undone since."""
-        past = self._past.get(place, ()) if at is not None else ()
+        past = (self._past.get(place) or ()) if at is not None else ()
         return any(each == state and since <= (at or 0) < until for each, since, until in past)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def is_known(self, user: str, path: str) -> bool:
         """True if it was branched, or written to. The root always is."""
-        return not path or bool(self._events.get((user, path))) or (user, path) in self._older
+        return not path or self._events.count(user, path, most=1) > 0
 
     def state(self, user: str, path: str) -> str:
         """open, merged, abandoned or closed."""
@@ -243,13 +275,13 @@ class Paths(Part):
     def trusts(self, user: str, path: str) -> tuple[str, ...]:
         """The trusts of whoever branched it, if anybody did, and of its episodes."""
         place = (user, path)
-        maker = (self._makers.get(place, "human"),) if place in self._parents else ()
-        return (*maker, *self._episodes.get(place, {}).values())
+        maker = (self._makers.get(place) or "human",) if place in self._parents else ()
+        return (*maker, *(trust for _, trust in self._episodes.under(*place)))
 
     def seen(self, user: str, path: str) -> list[list[str]]:
         """The events on a path and on those below it: a different list after any write there."""
         names = [path, *self.all_below(user, path)]
-        return [[name, self.state(user, name), *self._events.get((user, name), {})] for name in names]
+        return [[name, self.state(user, name), *self.events_on(user, name)] for name in names]
 
     def all_below(self, user: str, path: str) -> list[str]:
         """The paths that branched from it, and from these, and so on."""
@@ -265,8 +297,7 @@ class Paths(Part):
 
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
         """The events and times on a path."""
-        older = [self._older[place]] if place in self._older else []
-        return [*older, *self._events.get(place, {}).values()]
+        return [(int(seq), at) for (_, _, seq, _), at in self._events.under(*place)]
 
     def home(self, user: str, path: str) -> str | None:
         """The path to which a path's episodes belong now: itself, or the one it was merged into; None, if it was
@@ -288,8 +319,10 @@ class Paths(Part):
 
     def names(self, user: str) -> list[str]:
         """Every path but the root, oldest first."""
-        known = {path for (owner, path), events in self._events.items() if owner == user and events}
-        known |= {path for owner, path in self._older if owner == user}
+        known, path = list[str](), ""
+        while row := next(self._events.under(user, after=path), None):
+            path = row[0][1]
+            known.append(path)
         return sorted(known, key=lambda path: (self.branched(user, path), path))
 
     def writable(self, user: str, path: str) -> None:
@@ -314,7 +347,7 @@ class Paths(Part):
 
     def _record(self, user: str, path: str) -> MemoryPath:
         own, end = self._moments((user, path)), self._ends.get((user, path))
-        from_others = tuple(name for _, name in self._merged.get((user, path), ()))
+        from_others = tuple(name for _, name in self._merged_into(user, path))
         stands = dict(sorted(self._with_merged(user, path), key=lambda pair: pair[1]))
         return MemoryPath(
             path_id=path,
@@ -334,54 +367,14 @@ class Paths(Part):
         seen, waiting = {path}, [path]
         while waiting:
             name = waiting.pop()
-            yield from self._events.get((user, name), {}).items()
-            more = [other for _, other in self._merged.get((user, name), ()) if other not in seen]
+            yield from ((event, (int(seq), at)) for (_, _, seq, event), at in self._events.under(user, name))
+            more = [other for _, other in self._merged_into(user, name) if other not in seen]
             seen.update(more)
             waiting += more
 
-    # -- snapshots ---------------------------------------------------------------------------------------------------
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "events": [
-                [*place, [[name, *at] for name, at in events.items()]]
-                for place, events in self._events.items()
-                if events
-            ],
-            "named": [[name, *stands] for name, stands in self._named.items()],
-            "parents": [[*place, *made] for place, made in self._parents.items()],
-            "ends": [[*place, *end] for place, end in self._ends.items()],
-            "closed": [[*place, seq] for place, seq in self._closed.items()],
-            "merged": [[*place, into] for place, into in self._merged.items()],
-            "older": [[*place, *first] for place, first in self._older.items()],
-            "past": [[*place, undone] for place, undone in self._past.items()],
-            "makers": [[*place, trust] for place, trust in self._makers.items()],
-            "told": [[*place, trusts] for place, trusts in self._episodes.items() if trusts],
-        }
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        for user, path, events in dumped.get("events", ()):
-            self._events[user, path] = {name: (seq, ts) for name, seq, ts in events}
-        self._named.update({name: (user, path, tuple(ids)) for name, user, path, ids in dumped.get("named", ())})
-        self._parents.update({(user, path): (seq, up) for user, path, seq, up in dumped.get("parents", ())})
-        self._ends.update({(user, path): End(*end) for user, path, *end in dumped.get("ends", ())})
-        self._closed.update({(user, path): seq for user, path, seq in dumped.get("closed", ())})
-        for user, path, merged in dumped.get("merged", ()):
-            self._merged[user, path] = tuple((seq, name) for seq, name in merged)
-        self._older.update({(user, path): (seq, ts) for user, path, seq, ts in dumped.get("older", ())})
-        self._past.update({(user, path): tuple(map(tuple, past)) for user, path, past in dumped.get("past", ())})
-        self._makers.update({(user, path): trust for user, path, trust in dumped.get("makers", ())})
-        self._episodes.update({(user, path): trusts for user, path, trusts in dumped.get("told", ())})
-        if "told" not in dumped:
-            self._episodes.update({place: dict(_OLDER) for place in (*self._events, *self._older)})
-
-    def adopt(self, labels: Iterable[tuple[str, str, int, str]]) -> None:
-        """Add labels (user, path, event, time) from a snapshot of an older program, which had no paths."""
-        for user, path, seq, ts in labels:
-            if path:
-                self._older[user, path] = min((seq, ts), self._older.get((user, path), (seq, ts)))
-                self._episodes[user, path] = dict(_OLDER)
+    def _merged_into(self, user: str, path: str) -> list[tuple[int, str]]:
+        """The paths that were merged into one, each with its event."""
+        return [(seq, name) for (_, _, _, name), seq in self._merged.under(user, path)]
 
 
 def _is_by(seq: int, at: int | None) -> bool:

@@ -27,7 +27,9 @@ from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
 from tallystick.records.review import OUTCOMES, Action, Review
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import Codec, Table, Tables, ordinal
 
+SHORT = 6  # characters of an id that name it where that is enough
 BY_POLICY = "policy"  # in place of a review's id: a rule of the policy approved it
 
 Refusal = tuple[str, str, str, tuple[str, ...], str, str]  # by, user, kind, versions, review, why
@@ -37,6 +39,7 @@ class _Kept(NamedTuple):
     """A review as it is kept: as JSON, so that what is handed out is always a fresh copy."""
 
     line: bytes
+    id: str
     user: str
     kind: str
     status: str
@@ -49,22 +52,34 @@ class _Kept(NamedTuple):
     def of(cls, review: Review) -> _Kept:
         action, line = review.action, to_keep(orjson.dumps(review.to_body()))
         because = frozenset((*sources_in(action.changes.get("views")), *action.merged))
-        return cls(line, action.user, action.kind, review.status, action.digest, action.target, review.seq, because)
+        return cls(
+            line, review.id, action.user, action.kind, review.status, action.digest, action.target, review.seq, because
+        )  # fmt: skip
+
+    @classmethod
+    def read(cls, line: bytes) -> _Kept:
+        return cls.of(Review.from_body(orjson.loads(line)))
 
     def review(self) -> Review:
         return Review.from_body(orjson.loads(self.line))
+
+    def place(self) -> tuple[str, str, str, str]:
+        """Where it is among its user's reviews."""
+        return self.user, self.status, ordinal(self.seq), self.id
 
 
 class Reviews(Part):
     """The reviews, and the approved versions of beliefs."""
 
-    def clear(self) -> None:
-        self._kept: dict[str, _Kept] = {}  # by id
-        self._waiting: dict[str, str] = {}  # digest of an action → its pending review
-        self._in_question: dict[str, str] = {}  # version → its pending review of the kind `trust`
-        self._approved: dict[str, str] = {}  # version → the review that approved it
-        self._refused: dict[Refusal, str] = {}  # recent refusals, and when each was last recorded
-        self._because: dict[str, tuple[str, ...]] = {}  # an episode's event → the reviews that it caused
+    def declare(self, tables: Tables) -> None:
+        self._kept: Table[_Kept] = tables.table("review", Codec(lambda kept: kept.line, _Kept.read))  # by id
+        self._in_order: Table[str] = tables.table("review.of")  # (user, status, seq, id)
+        self._short: Table[str] = tables.table("review.short")  # (last six characters, id)
+        self._about: Table[str] = tables.table("review.about")  # (a version, or a source of its words, id)
+        self._waiting: Table[str] = tables.table("review.waiting")  # digest of an action → its pending review
+        self._in_question: Table[str] = tables.table("review.question")  # version → its pending review of trust
+        self._approved: Table[str] = tables.table("review.approved")  # version → the review that approved it
+        self._refused: Table[str] = tables.table("review.refused")  # (by, a refusal) → when it was last recorded
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -82,7 +97,7 @@ class Reviews(Part):
         self._close(body["review"], OUTCOMES[body["answer"]], event, body.get("reason", ""), body.get("marker", ""))
         if body["answer"] == "approve" and kept.kind == "trust":
             for version in kept.target:
-                self._set(self._approved, version, body["review"])
+                self._approved.set(version, body["review"])
 
     @follows(ops.REVIEW_GRANT)
     def _grant(self, event: Event, body: dict[str, Any]) -> None:
@@ -97,13 +112,10 @@ class Reviews(Part):
         kept = self._kept.get(body["review"])
         if kept is not None and kept.status == "waiting" and body["why"] == "stale":
             self._close(body["review"], "stale", event, "it has changed since the request")
-        for refusal, at in list(self._refused.items()):
-            if is_recent(at, event.ts):
-                break
-            self._drop(self._refused, refusal)
-        refusal = refusal_in(event.by, body)
-        self._drop(self._refused, refusal)
-        self._set(self._refused, refusal, event.ts)  # the newest last
+        for key, at in list(self._refused.under()):
+            if not is_recent(at, event.ts):
+                self._refused.drop(key)
+        self._refused.set(_refusal_key(refusal_in(event.by, body)), event.ts)
 
     @follows(ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
     def _state(self, event: Event, body: dict[str, Any]) -> None:
@@ -113,7 +125,7 @@ class Reviews(Part):
         replaced, merged = body.get("replaces", ()), body.get("merged", ())
         approved = [self._approved.get(version) for version in merged or replaced or body.get("over", ())]
         if "approved" in body or (approved and all(approved)):
-            self._set(self._approved, body["belief"]["id"], body.get("approved") or approved[0])
+            self._approved.set(body["belief"]["id"], body.get("approved") or approved[0] or "")
         self._leave_behind(replaced, event, "it was revised")
         self._leave_behind(merged, event, "its path was merged")
 
@@ -124,62 +136,53 @@ class Reviews(Part):
     def _leave_behind(self, versions: Iterable[str], event: Event, why: str) -> None:
         """Those versions need no approval any more."""
         for version in versions:
-            if version in self._in_question:
-                self._close(self._in_question[version], "stale", event, why)
+            if name := self._in_question.get(version):
+                self._close(name, "stale", event, why)
 
     @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         gone = set(body.get("ids", ()))
-        gone |= {self._approved[name] for name in gone & self._approved.keys()}  # the review of a version has its words
-        for name, kept in list(self._kept.items()):
-            if gone.isdisjoint((name, *kept.target, *kept.sources)):
-                continue
+        gone |= {review for name in gone if (review := self._approved.get(name))}  # it has the version's words
+        names = gone | {review for name in gone for (_, review), _ in self._about.under(name)}
+        for kept in filter(None, map(self._kept.get, names)):
             self._let_go(kept)
-            self._drop(self._kept, name)
+            self._kept.drop(kept.id)
+            self._in_order.drop(kept.place())
+            self._short.drop((kept.id[-SHORT:], kept.id))
+            for name in (*kept.target, *kept.sources):
+                self._about.drop((name, kept.id))
         for name in gone:
-            self._drop(self._approved, name)
-            self._drop(self._because, name)
+            self._approved.drop(name)
 
     def _close(self, name: str, status: str, event: Event, reason: str, marker: str = "") -> None:
         """With a marker, the answer is by whoever gave it, not by the program that used it."""
-        kept = self._kept[name]
+        kept = self._kept.get(name)
+        assert kept is not None, name
         self._let_go(kept)
         review = kept.review()
         by = review.granted_by if marker and marker == review.marker else event.by
         self._keep(replace(review, status=status, answered_by=by, answered_at=event.ts, reason=reason))
 
     def _keep(self, review: Review) -> None:
-        kept = _Kept.of(review)
-        for source in kept.sources if review.id not in self._kept else ():
-            self._set(self._because, source, (*self._because.get(source, ()), review.id))
-        self._set(self._kept, review.id, kept)
+        kept, before = _Kept.of(review), self._kept.get(review.id)
+        if before is None:
+            self._short.set((kept.id[-SHORT:], kept.id), "")
+            for name in (*kept.target, *kept.sources):
+                self._about.set((name, kept.id), "")
+        else:
+            self._in_order.drop(before.place())
+        self._kept.set(kept.id, kept)
+        self._in_order.set(kept.place(), "")
         if review.status == "waiting":
-            self._set(self._waiting, kept.digest, review.id)
+            self._waiting.set(kept.digest, kept.id)
             for version in kept.target if kept.kind == "trust" else ():
-                self._set(self._in_question, version, review.id)
+                self._in_question.set(version, kept.id)
 
     def _let_go(self, kept: _Kept) -> None:
         if kept.status == "waiting":
-            self._drop(self._waiting, kept.digest)
+            self._waiting.drop(kept.digest)
             for version in kept.target if kept.kind == "trust" else ():
-                self._drop(self._in_question, version)
-
-    # -- snapshots ---------------------------------------------------------------------------------------------------
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "reviews": [orjson.Fragment(kept.line) for kept in self._in_order()],
-            "approved": list(self._approved.items()),
-            "refused": [[*refusal, at] for refusal, at in self._refused.items()],
-        }
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        for body in dumped.get("reviews", ()):
-            self._keep(Review.from_body(body))
-        self._approved.update(dict(dumped.get("approved", ())))
-        for by, user, kind, versions, review, why, at in dumped.get("refused", ()):
-            self._refused[by, user, kind, tuple(versions), review, why] = at
+                self._in_question.drop(version)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -204,33 +207,34 @@ class Reviews(Part):
         return self._of(user, tuple(OUTCOMES.values()) + ("waiting",))
 
     def _of(self, user: str, statuses: tuple[str, ...]) -> list[Review]:
-        return [kept.review() for kept in self._in_order() if kept.user == user and kept.status in statuses]
-
-    def _in_order(self) -> list[_Kept]:
-        return sorted(self._kept.values(), key=lambda kept: kept.seq)
+        names = [name for status in statuses for (*_, name), _ in self._in_order.under(user, status)]
+        return sorted((kept.review() for kept in map(self._kept.get, names) if kept), key=lambda review: review.seq)
 
     def get(self, name: str, *, user: str = OWNER) -> Review:
         """The review with that id, or whose id ends with those six characters. No other user's is found."""
         short = name.removeprefix("r-")
-        found = [name] if name in self._kept else []
+        kept = self._kept.get(name)
+        found = [kept] if kept else []
         if not found and ids.SHORT_ID.match(short):
-            found = [known for known, kept in self._kept.items() if known.endswith(short) and kept.user == user]
+            named = [self._kept.get(each) for (_, each), _ in self._short.under(short)]
+            found = [each for each in named if each and each.user == user]
         if len(found) > 1:
             raise Refused(f"{name} names {len(found)} reviews; write more of the id", "ambiguous")
-        if not found or self._kept[found[0]].user != user:
+        if not found or found[0].user != user:
             raise NotFound(f"no review named {name!r}; run `tallystick review` to list pending reviews")
-        return self._kept[found[0]].review()
+        return found[0].review()
 
     def asked(self, action: Action) -> Review | None:
         """The pending review of exactly this action, if there is one."""
         name = self._waiting.get(action.digest)
-        return self._kept[name].review() if name else None
+        return self.find(name) if name else None
 
     def because_of(self, sources: Iterable[str]) -> list[Review]:
         """The reviews that all those episodes caused, oldest first."""
         wanted = set(sources)
-        asked = (self._kept.get(name) for source in list(wanted)[:1] for name in self._because.get(source, ()))
-        return [kept.review() for kept in asked if kept is not None and kept.sources >= wanted]
+        asked = [self._kept.get(name) for source in list(wanted)[:1] for (_, name), _ in self._about.under(source)]
+        found = [kept.review() for kept in asked if kept and kept.sources >= wanted]
+        return sorted(found, key=lambda review: review.seq)
 
     def is_approved(self, version: str) -> bool:
         """True if this version of a belief is approved."""
@@ -238,16 +242,16 @@ class Reviews(Part):
 
     def approval_of(self, version: str) -> str:
         """The review that approved a version, or `policy`; empty if none did."""
-        return self._approved.get(version, "")
+        return self._approved.get(version) or ""
 
     def was_refused(self, refusal: Refusal, now: str) -> bool:
         """True if exactly that was refused, and recorded, within the last hour."""
-        at = self._refused.get(refusal)
+        at = self._refused.get(_refusal_key(refusal))
         return at is not None and is_recent(at, now)
 
     def refusals(self, by: str, now: str) -> int:
         """The number of refusals of that source that were recorded within the last hour."""
-        return sum(refusal[0] == by and is_recent(at, now) for refusal, at in self._refused.items())
+        return sum(is_recent(at, now) for _, at in self._refused.under(by))
 
     def is_of_words_alone(self, name: str, user: str) -> bool:
         """True for a review of that user about words that no belief has: they are erased by the review's id."""
@@ -256,17 +260,22 @@ class Reviews(Part):
 
     def on(self, user: str, path: str) -> list[str]:
         """The reviews of actions on a path."""
-        return [name for name, kept in self._kept.items() if kept.user == user and kept.review().action.path == path]
+        return [review.id for review in self.all(user) if review.action.path == path]
 
     def in_question(self, version: str) -> str:
         """The pending review of that version; empty if there is none."""
-        return self._in_question.get(version, "")
+        return self._in_question.get(version) or ""
 
 
 def refusal_in(by: str, body: Mapping[str, Any]) -> Refusal:
     """The refusal that an event records: equal for equal attempts of one source."""
     kind = f"{body['noun']}.{body['kind']}" if "noun" in body else body["kind"]
     return by, body.get("user", OWNER), kind, tuple(body["target"]), body["review"], body["why"]
+
+
+def _refusal_key(refusal: Refusal) -> tuple[str, str]:
+    by, *rest = refusal
+    return by, orjson.dumps(rest).decode()
 
 
 def is_recent(at: str, now: str) -> bool:

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import orjson
+
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.records.rule import ConsolidationRule, Finding
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import TUPLE, Codec, Table, Tables, codec_of
 
 _FINDINGS = 1_000  # kept for each user; the ledger has them all
 
@@ -44,38 +47,46 @@ class Mark(NamedTuple):
     seq: int = -1  # the event of its last run
 
 
+_FOUND = Codec(
+    lambda found: orjson.dumps([tuple(each) for each in found]),
+    lambda raw: tuple(Finding(*each) for each in orjson.loads(raw)),
+)
+
+
 class Rules(Part):
     """The rules, by user and id."""
 
-    def clear(self) -> None:
-        self._kept: dict[tuple[str, str], Kept] = {}
-        self._marks: dict[tuple[str, str], Mark] = {}
-        self._found: dict[str, tuple[Finding, ...]] = {}  # by user, oldest first
-        self._noted: dict[str, tuple[str, ...]] = {}  # an episode's event → the facts that it did not change
+    def declare(self, tables: Tables) -> None:
+        self._kept: Table[Kept] = tables.table("rule", codec_of(Kept))  # by user and id
+        self._marks: Table[Mark] = tables.table("rule.mark", codec_of(Mark))  # by user and id
+        self._found: Table[tuple[Finding, ...]] = tables.table("rule.found", _FOUND)  # by user, oldest first
+        self._noted: Table[tuple[str, ...]] = tables.table("rule.noted", TUPLE)  # an episode → facts it did not change
 
     @follows(RULE_PUT)
     def _put(self, event: Event, body: dict[str, Any]) -> None:
-        self._set(self._kept, (body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts, event.seq))
+        self._kept.set((body["user"], body["rule"]["id"]), Kept(body["rule"], event.ts, event.seq))
 
     @follows(RULE_DROP)
     def _remove(self, _: Event, body: dict[str, Any]) -> None:
         user, name = body["user"], body["id"]
-        self._drop(self._kept, (user, name))
+        self._kept.drop((user, name))
         if body.get("again"):
-            self._drop(self._marks, (user, name))
-            rest = tuple(each for each in self._found.get(user, ()) if each.rule != name)
-            self._set(self._found, user, rest) if rest else self._drop(self._found, user)
+            self._marks.drop((user, name))
+            self._keep_found(user, [each for each in self.findings(user) if each.rule != name])
+
+    def _keep_found(self, user: str, found: list[Finding]) -> None:
+        self._found.set(user, tuple(found[-_FINDINGS:])) if found else self._found.drop(user)
 
     @follows(RULE_FOUND)
     def _find(self, event: Event, body: dict[str, Any]) -> None:
         found = Finding(body["id"], body["ids"][0], body["reason"], event.seq)
-        self._set(self._found, body["user"], (*self._found.get(body["user"], ()), found)[-_FINDINGS:])
+        self._keep_found(body["user"], [*self.findings(body["user"]), found])
 
     @follows(RULE_RAN)
     def _ran(self, event: Event, body: dict[str, Any]) -> None:
         key = (body["user"], body["id"])
-        before = self._marks.get(key, Mark())
-        self._set(self._marks, key, Mark(
+        before = self._marks.get(key) or Mark()
+        self._marks.set(key, Mark(
             max(before.through, body["through"]), event.ts, before.runs + 1, before.considered + body["considered"],
             event.seq,
         ))  # fmt: skip
@@ -84,22 +95,23 @@ class Rules(Part):
     def _note(self, _: Event, body: dict[str, Any]) -> None:
         facts = body.get("corroborates", ())
         for source in body["step"].get("sources", ()) if facts else ():
-            self._set(self._noted, source, tuple(dict.fromkeys((*self._noted.get(source, ()), *facts))))
+            self._noted.set(source, tuple(dict.fromkeys((*(self._noted.get(source) or ()), *facts))))
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         gone = set(body.get("ids", ()))
         for source in gone:
-            self._drop(self._noted, source)
-        for user, found in list(self._found.items()):
+            self._noted.drop(source)
+        for user, found in list(self._found.under()):
             if any(each.source in gone for each in found):
-                self._set(self._found, user, tuple(each for each in found if each.source not in gone))
+                self._keep_found(user, [each for each in found if each.source not in gone])
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def kept(self, user: str | None = None) -> list[tuple[str, Kept]]:
         """The rules of that user, or of all, each with its user, in the order of their ids."""
-        return [(whose, kept) for (whose, _), kept in sorted(self._kept.items()) if user in (None, whose)]
+        rows = self._kept.under() if user is None else self._kept.under(user)
+        return [(whose, kept) for (whose, _), kept in rows]
 
     def find(self, user: str, name: str) -> Kept | None:
         return self._kept.get((user, name))
@@ -110,37 +122,16 @@ class Rules(Part):
         return (user, name) in self._kept or (user, name) in self._marks or found
 
     def mark(self, user: str, name: str) -> Mark:
-        return self._marks.get((user, name), Mark())
+        return self._marks.get((user, name)) or Mark()
 
     def marks(self, user: str) -> list[tuple[str, Mark]]:
         """The progress of every rule of that user, saved or not."""
-        return [(name, mark) for (whose, name), mark in sorted(self._marks.items()) if whose == user]
+        return [(name, mark) for (_, name), mark in self._marks.under(user)]
 
     def findings(self, user: str) -> tuple[Finding, ...]:
         """The findings of that user's rules, oldest first; of very many, the newest."""
-        return self._found.get(user, ())
+        return self._found.get(user) or ()
 
     def is_noted(self, source: str, fact: str) -> bool:
         """True if an episode was compared with a fact, by its first version, and changed nothing."""
-        return fact in self._noted.get(source, ())
-
-    # -- snapshots ---------------------------------------------------------------------------------------------------
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "kept": [[user, *kept] for (user, _), kept in self._kept.items()],
-            "marks": [[*key, *mark] for key, mark in self._marks.items()],
-            "found": [[user, *each] for user, found in self._found.items() for each in found],
-            "noted": [[source, *facts] for source, facts in self._noted.items()],
-        }
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        for user, body, *put in dumped.get("kept", ()):
-            self._kept[user, body["id"]] = Kept(body, *put)
-        for user, name, *mark in dumped.get("marks", ()):
-            self._marks[user, name] = Mark(*mark)
-        for user, *found in dumped.get("found", ()):
-            self._found[user] = (*self._found.get(user, ()), Finding(*found))
-        for source, *facts in dumped.get("noted", ()):
-            self._noted[source] = tuple(facts)
+        return fact in (self._noted.get(source) or ())

@@ -9,14 +9,14 @@ nothing until it has caught up; where the ledger records that it was wrong, time
 
 One session is open at a time. Starting another ends the one before at its last event.
 
-A receipt's own content stays in the ledger; here an event of thirty receipts is two ids, since ids are made in the
-order of time. An event that holds a question is kept with what it served, because an erasure of that erases it too.
+A receipt's own content stays in the ledger. An event that holds a question is kept with what it served, because an
+erasure of that erases it too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from sys import intern
 from typing import Any, NamedTuple
 
 from tallystick.records import operations as ops
@@ -24,6 +24,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.event import TIME, Event
 from tallystick.records.receipt import has_words
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import Table, Tables, codec_of, ordinal
 
 IDLE = 1.0  # hours of silence that still count as work
 LONGEST = 24.0  # hours that the end of a session can add
@@ -65,14 +66,24 @@ def hours_between(before: str, after: str) -> float:
 class Work(Part):
     """The clock, and the recorded frames and settings."""
 
-    def clear(self) -> None:
-        self._clock = {"now": ActiveHours()}
-        self.frames: dict[str, dict[str, Any]] = {}
-        self.config: dict[str, str] = {}
+    def declare(self, tables: Tables) -> None:
+        self._clock: Table[ActiveHours] = tables.table("work.clock", codec_of(ActiveHours))  # one row, by "now"
+        self._frames: Table[dict[str, Any]] = tables.table("work.frame")  # by name
+        self._config: Table[str] = tables.table("work.config")
 
     @property
     def clock(self) -> ActiveHours:
-        return self._clock["now"]
+        return self._clock.get("now") or ActiveHours()
+
+    @property
+    def frames(self) -> dict[str, dict[str, Any]]:
+        """The recorded frames, by name."""
+        return dict(self._frames.under())
+
+    @property
+    def config(self) -> dict[str, str]:
+        """The recorded settings."""
+        return dict(self._config.under())
 
     @follows(ops.SESSION_START, ops.SESSION_END)
     def _work(self, event: Event, body: dict[str, Any]) -> None:
@@ -80,58 +91,46 @@ class Work(Part):
 
     def apply(self, event: Event) -> None:
         if self.clock.session or event.op == ops.SESSION_START:
-            self._set(self._clock, "now", self.clock.after(event))
+            self._clock.set("now", self.clock.after(event))
         super().apply(event)
 
     @follows(ops.FRAME_PUT)
     def _put_frame(self, event: Event, body: dict[str, Any]) -> None:
-        self._set(self.frames, body["frame"]["name"], {**body["frame"], "created_at": event.ts})
+        self._frames.set(body["frame"]["name"], {**body["frame"], "created_at": event.ts})
 
     @follows(ops.FRAME_DROP)
     def _drop_frame(self, _: Event, body: dict[str, Any]) -> None:
-        self._drop(self.frames, body["name"])
+        self._frames.drop(body["name"])
 
     @follows(ops.CONFIG_SET)
     def _configure(self, _: Event, body: dict[str, Any]) -> None:
         if body["value"] is None:
-            self._drop(self.config, body["key"])
+            self._config.drop(body["key"])
         else:
-            self._set(self.config, body["key"], body["value"])
-
-    def dump(self) -> dict[str, Any]:
-        return {"clock": list(self.clock), "frames": self.frames, "config": self.config}
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        if dumped:
-            self._clock["now"] = ActiveHours(*dumped["clock"])
-            self.frames, self.config = dict(dumped["frames"]), dict(dumped["config"])
-
-
-class _Group(NamedTuple):
-    """The receipts of one event."""
-
-    user: str
-    first: str  # the least of their ids
-    last: str  # and the greatest
-    served: tuple[str, ...] = ()  # the ids that they served, if a question is kept with them
+            self._config.set(body["key"], body["value"])
 
 
 class Uses(Part):
     """The archived episodes, and the events with receipts."""
 
-    def clear(self) -> None:
-        self._faded: dict[str, None] = {}  # sources
-        self._groups: dict[int, _Group] = {}  # by the event's seq
+    def declare(self, tables: Tables) -> None:
+        self._faded: Table[str] = tables.table("use.faded")  # by source
+        self._receipts: Table[str] = tables.table("use.receipt")  # a receipt's id → the event that holds it
+        self._groups: Table[str] = tables.table("use.group")  # (user, event)
+        self._in_event: Table[str] = tables.table("use.held")  # (event, a receipt's id, or what it served)
+        self._served: Table[str] = tables.table("use.served")  # (what one with a question served, event) → user
 
     @follows(ops.RECEIPT_PUT)
     def _receive(self, event: Event, body: dict[str, Any]) -> None:
         receipts: list[dict[str, Any]] = body["receipts"]
-        if receipts:
-            names = [receipt["id"] for receipt in receipts]
-            served = {name: None for receipt in receipts if has_words(receipt) for name, *_ in receipt["hits"]}
-            user = intern(receipts[0].get("user", OWNER))
-            self._set(self._groups, event.seq, _Group(user, min(names), max(names), tuple(served)))
+        user, seq = receipts[0].get("user", OWNER) if receipts else OWNER, ordinal(event.seq)
+        for receipt in receipts:
+            self._groups.set((user, seq), "")
+            self._receipts.set(receipt["id"], seq)
+            self._in_event.set((seq, receipt["id"]), user)
+            for name, *_ in receipt["hits"] if has_words(receipt) else ():
+                self._served.set((name, seq), user)
+                self._in_event.set((seq, name), user)
 
     @follows(ops.OUTCOME_PUT)
     def _outcome(self, event: Event, body: dict[str, Any]) -> None:
@@ -140,35 +139,32 @@ class Uses(Part):
     @follows(ops.EPISODE_FADE)
     def _fade(self, _: Event, body: dict[str, Any]) -> None:
         for source in body["ids"]:
-            self._set(self._faded, source, None)
+            self._faded.set(source, "")
 
     @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         """As if the ledger were read again: receipts with text about something erased are empty."""
-        gone = set(body.get("ids", ()))
-        for source in gone:
-            self._drop(self._faded, source)
-        for seq, group in list(self._groups.items()):
-            if not gone.isdisjoint(group.served) or any(group.first <= name <= group.last for name in gone):
-                self._drop(self._groups, seq)
+        for name in body.get("ids", ()):
+            self._faded.drop(name)
+            events = [seq for (_, seq), _ in self._served.under(name)]
+            for seq in (*events, *filter(None, (self._receipts.get(name),))):
+                self._remove(seq)
+
+    def _remove(self, seq: str) -> None:
+        for (_, name), user in list(self._in_event.under(seq)):
+            self._groups.drop((user, seq))
+            self._receipts.drop(name)
+            self._served.drop((name, seq))
+            self._in_event.drop((seq, name))
 
     def is_faded(self, source: str) -> bool:
         return source in self._faded
 
-    def where(self, receipt: str) -> list[int]:
-        """The events that may hold the receipt of that id, the newest first; nearly always one, or none."""
-        found = (seq for seq, group in self._groups.items() if group.first <= receipt <= group.last)
-        return sorted(found, reverse=True)
+    def where(self, receipt: str) -> int | None:
+        """The event that holds the receipt of that id; None if there is none."""
+        seq = self._receipts.get(receipt)
+        return int(seq) if seq else None
 
-    def receipts_of(self, user: str) -> list[int]:
+    def receipts_of(self, user: str) -> Iterator[int]:
         """The events that hold receipts of that user, the newest first."""
-        return sorted((seq for seq, group in self._groups.items() if group.user == user), reverse=True)
-
-    def dump(self) -> dict[str, Any]:
-        return {"faded": list(self._faded), "receipts": [[seq, *group] for seq, group in self._groups.items()]}
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        self._faded.update(dict.fromkeys(dumped.get("faded", ())))
-        for seq, user, first, last, served in dumped.get("receipts", ()):
-            self._groups[seq] = _Group(intern(user), first, last, tuple(served))
+        return (int(seq) for (_, seq), _ in self._groups.under(user, reverse=True))

@@ -15,7 +15,6 @@ later, character for character, it is corroborated. Statements from before do no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from tallystick.records import operations as ops
@@ -24,6 +23,7 @@ from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.records.trust import NONE, Distrust
 from tallystick.state.part import Part, follows
+from tallystick.state.tables import TUPLE, Table, Tables, by_name, codec_of
 from tallystick.text.fingerprint import exactly
 
 AS_A_PERSON = "human "
@@ -36,19 +36,20 @@ class _Doubt(NamedTuple):
     user: str
     mark: str
     by: str
+    seq: int
 
 
 class Distrusts(Part):
     """The distrusted sources, and the statements in doubt."""
 
-    def clear(self) -> None:
-        self._none: dict[tuple[str, str], Distrust] = {}  # by user and source
-        self._doubts: dict[str, _Doubt] = {}  # by the version's or episode's id
-        self._marked: dict[tuple[str, str], dict[str, None]] = {}  # (user, mark) → ids
-        self._voices: dict[str, dict[str, str]] = {}  # id in doubt → who stated the same since, by id
-        self._repeated: dict[str, tuple[str, str]] = {}  # id of the same statement → (user, mark)
-        self._borne_out: dict[str, None] = {}  # ids
-        self._echoes: dict[str, tuple[str, ...]] = {}  # a version's or episode's id → the ids that it repeats
+    def declare(self, tables: Tables) -> None:
+        self._none: Table[Distrust] = tables.table("source.none", by_name(Distrust))  # by user and source
+        self._doubts: Table[_Doubt] = tables.table("source.doubt", codec_of(_Doubt))  # by the version's or episode's id
+        self._marked: Table[str] = tables.table("source.marked")  # (user, mark, id)
+        self._voices: Table[str] = tables.table("source.voice")  # (id in doubt, who stated the same since) → its author
+        self._repeated: Table[tuple[str, str]] = tables.table("source.repeated", TUPLE)  # its id → (user, mark)
+        self._borne_out: Table[int] = tables.table("source.borne_out")  # by id
+        self._echoes: Table[tuple[str, ...]] = tables.table("source.echo", TUPLE)  # an id → the ids that it repeats
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -56,9 +57,9 @@ class Distrusts(Part):
     def _trust(self, event: Event, body: dict[str, Any]) -> None:
         key = (body["user"], body["source"])
         if body["trust"] == NONE:
-            self._set(self._none, key, distrust_of(event))
+            self._none.set(key, distrust_of(event))
         else:
-            self._drop(self._none, key)
+            self._none.drop(key)
 
     @follows(ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
     def _state(self, event: Event, body: dict[str, Any]) -> None:
@@ -75,24 +76,24 @@ class Distrusts(Part):
     def _note(self, event: Event, body: dict[str, Any], name: str, said: dict[str, Any], text: str) -> None:
         user, trust = said.get("user", OWNER), said.get("trust", "human")
         if echoed := body.get("echo"):
-            self._set(self._echoes, name, tuple(echoed))
+            self._echoes.set(name, tuple(echoed))
         is_doubtful = trust in DEFAULT.quarantined and "approved" not in body
         if not is_doubtful and (not self._doubts or "echo" in body):
             return
         key = (user, exactly(text))
         if is_doubtful:
-            self._set(self._doubts, name, _Doubt(*key, event.by))
-            self._set(self._marked.setdefault(key, {}), name, None)
-        elif (marked := self._marked.get(key)) and speaks_for_all(said):
-            self._set(self._repeated, name, key)
+            self._doubts.set(name, _Doubt(*key, event.by, event.seq))
+            self._marked.set((*key, name), "")
+        elif speaks_for_all(said) and (marked := [row[0][-1] for row in self._marked.under(*key)]):
+            self._repeated.set(name, key)
             for doubted in marked:
-                self._set(self._voices.setdefault(doubted, {}), name, voice(event.by, trust))
+                self._voices.set((doubted, name), voice(event.by, trust))
 
     @follows(ops.TRUST_CORROBORATE)
-    def _corroborate(self, _: Event, body: dict[str, Any]) -> None:
+    def _corroborate(self, event: Event, body: dict[str, Any]) -> None:
         for name in body["ids"]:
             self._settle(name)
-            self._set(self._borne_out, name, None)
+            self._borne_out.set(name, event.seq)
 
     @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE, ops.EPISODE_RETRACT)
     def _retract(self, _: Event, body: dict[str, Any]) -> None:
@@ -103,30 +104,31 @@ class Distrusts(Part):
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
             self._settle(name)
-            for doubted in self._marked.get(self._repeated.get(name, ("", "")), ()):
-                self._drop(self._voices.get(doubted, {}), name)
+            if key := self._repeated.get(name):
+                for doubted in [row[0][-1] for row in self._marked.under(*key)]:
+                    self._voices.drop((doubted, name))
             for table in (self._repeated, self._borne_out, self._echoes):
-                self._drop(table, name)
+                table.drop(name)
 
     def _settle(self, name: str) -> None:
         """It is no longer in doubt, or no longer there."""
         doubt = self._doubts.get(name)
         if doubt is None:
             return
-        key = (doubt.user, doubt.mark)
-        self._drop(self._doubts, name)
-        self._drop(self._marked[key], name)
-        self._drop(self._voices, name)
+        self._doubts.drop(name)
+        self._marked.drop((doubt.user, doubt.mark, name))
+        for key, _ in list(self._voices.under(name)):
+            self._voices.drop(key)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def of(self, user: str) -> list[Distrust]:
         """The sources that this user distrusts, oldest first."""
-        return sorted((each for (whose, _), each in self._none.items() if whose == user), key=lambda each: each.seq)
+        return sorted((each for _, each in self._none.under(user)), key=lambda each: each.seq)
 
     def all(self) -> list[Distrust]:
         """The distrusted sources of everyone, oldest first."""
-        return sorted(self._none.values(), key=lambda each: each.seq)
+        return sorted((each for _, each in self._none.under()), key=lambda each: each.seq)
 
     def find(self, user: str, source: str) -> Distrust | None:
         return self._none.get((user, source))
@@ -150,7 +152,7 @@ class Distrusts(Part):
         return bool(self._doubts)
 
     def borne_out(self) -> list[str]:
-        return list(self._borne_out)
+        return [name for name, _ in sorted(self._borne_out.under(), key=lambda row: row[1])]
 
     def is_echo(self, name: str) -> bool:
         """True if a version or episode repeats what recall had served."""
@@ -158,39 +160,18 @@ class Distrusts(Part):
 
     def doubted(self, user: str, source: str) -> list[str]:
         """The ids of a source's versions and episodes that are in doubt, oldest first."""
-        return [name for name, doubt in self._doubts.items() if (doubt.user, doubt.by) == (user, source)]
+        found = [(doubt.seq, name) for name, doubt in self._doubts.under() if (doubt.user, doubt.by) == (user, source)]
+        return [name for _, name in sorted(found)]
 
     def doubts(self, user: str, text: str) -> Iterator[tuple[str, str, set[str]]]:
         """The statements in doubt with that text: id, source, and the sources that stated it since."""
         if not self._doubts:
             return
         key = (user, exactly(text))
-        for name in self._marked.get(key, ()):
-            yield name, self._doubts[name].by, set(self._voices.get(name, {}).values())
-
-    # -- snapshots ---------------------------------------------------------------------------------------------------
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "none": [asdict(each) for each in self._none.values()],
-            "doubts": [[name, *doubt] for name, doubt in self._doubts.items()],
-            "repeated": [[name, list(said.items())] for name, said in self._voices.items() if said],
-            "borne_out": list(self._borne_out),
-            "echoes": list(self._echoes.items()),
-        }
-
-    def load(self, dumped: dict[str, Any]) -> None:
-        self.clear()
-        for each in dumped.get("none", ()):
-            self._none[each["user"], each["source"]] = Distrust(**each)
-        for name, user, mark, by in dumped.get("doubts", ()):
-            self._doubts[name] = _Doubt(user, mark, by)
-            self._marked.setdefault((user, mark), {})[name] = None
-        for name, said in dumped.get("repeated", ()):
-            self._voices[name] = dict(said)
-            self._repeated.update(dict.fromkeys(self._voices[name], self._doubts[name][:2]))
-        self._borne_out.update(dict.fromkeys(dumped.get("borne_out", ())))
-        self._echoes.update({name: tuple(echoed) for name, echoed in dumped.get("echoes", ())})
+        names = [name for (_, _, name), _ in self._marked.under(*key)]
+        found = [(doubt.seq, name, doubt.by) for name in names if (doubt := self._doubts.get(name))]
+        for _, name, by in sorted(found):
+            yield name, by, {author for _, author in self._voices.under(name)}
 
 
 def distrust_of(event: Event) -> Distrust:

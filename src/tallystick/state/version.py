@@ -10,13 +10,14 @@ import orjson
 from tallystick.records.belief import OWNER, Belief, thawed
 from tallystick.records.fact import sources_in, view_of
 from tallystick.records.json import to_keep
+from tallystick.state.tables import Codec, ordinal
 
 
 class CurrentVersion(NamedTuple):
     """The current version of one belief. `ref`, its first version's id, is its identity."""
 
     ref: str
-    line: bytes  # as a snapshot holds it: [what was recorded, ref, first, seq, at, words, by]
+    line: bytes  # as it is kept: [what was recorded, ref, first, seq, at, words, by]
     key: str
     user: str
     path: str
@@ -27,7 +28,7 @@ class CurrentVersion(NamedTuple):
     seq: int
     at: str
     words: int  # the number of changes of its words
-    by: str = ""  # who recorded or withdrew it; empty in an older program's snapshot
+    by: str  # who recorded or withdrew it
 
     def belief(self) -> Belief:
         return Belief.just(thawed(self.body()), self.seq, self.at)
@@ -38,20 +39,19 @@ class CurrentVersion(NamedTuple):
 
     @classmethod
     def of(
-        cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = ""
+        cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str
     ) -> CurrentVersion:  # fmt: skip
         line = to_keep(orjson.dumps([body, ref, first, seq, at, words, by]))
-        return cls._of(line, ref, body, first, seq, at, words, by)
+        return cls._of(line, body, ref, first, seq, at, words, by)
 
     @classmethod
-    def read(cls, line: bytes) -> tuple[CurrentVersion, dict[str, Any]]:
-        """A belief from its line in a snapshot, and its body."""
-        body, ref, first, seq, at, words, *by = orjson.loads(line)
-        return cls._of(line, ref, body, first, seq, at, words, *by), body
+    def read(cls, line: bytes) -> CurrentVersion:
+        """A belief from its line."""
+        return cls._of(line, *orjson.loads(line))
 
     @classmethod
     def _of(
-        cls, line: bytes, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str = ""
+        cls, line: bytes, body: dict[str, Any], ref: str, first: int, seq: int, at: str, words: int, by: str
     ) -> CurrentVersion:
         get = body.get
         return cls(
@@ -60,23 +60,34 @@ class CurrentVersion(NamedTuple):
         )  # fmt: skip
 
 
+CODEC = Codec(lambda held: held.line, CurrentVersion.read)
 STEPS = 100
 
 
-def step(confidence: float) -> int:
-    return int(confidence * STEPS)
+def step(confidence: float) -> str:
+    return f"{int(confidence * STEPS):03d}"
 
 
-def places(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, Any]]:
-    """The sets that a belief is found in."""
-    user = held.user
-    places = [(user, "kind", held.kind), (user, "status", held.status), (user, "confidence", step(held.confidence))]
+def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """The sets that a belief is found in: what they are about, the user, the value, and the belief's first event."""
+    user, first = held.user, ordinal(held.first)
+    sets = [
+        ("kind", user, held.kind, first), ("status", user, held.status, first),
+        ("confidence", user, step(held.confidence), first),
+    ]  # fmt: skip
     triple, views = body.get("triple"), body.get("views")
+    if held.path:
+        sets.append(("path", user, held.path, first))
     if triple:
-        places.append((user, "claim", (held.path, body.get("agent", ""), triple[0], triple[1])))
-        places.append((user, "subject", triple[0]))
+        sets.append(("claim", user, claim(held.path, body.get("agent", ""), triple[0], triple[1]), first))
+        sets.append(("subject", user, triple[0], first))
     if views:
-        places += [(user, "episode", source) for source in sources_in(views)]
+        sets += [("episode", user, source, first) for source in sources_in(views)]
     if triple or (views and view_of(views)):
-        places.append((user, "fact", True))
-    return places
+        sets.append(("fact", user, "", first))
+    return sets
+
+
+def claim(path: str, agent: str, subject: str, predicate: str) -> str:
+    """The name of the set of facts about one question."""
+    return orjson.dumps((path, agent, subject, predicate)).decode()

@@ -142,5 +142,5 @@ def held(memory: Memory) -> dict[tuple[str, str], object]:
     """Every belief and whether a person approved it, by whose it is and its identity."""
     state = memory._folder.state
     return {
-        (held.user, held.ref): (held.line, state.reviews.is_approved(held.belief().id)) for held in state.held.values()
+        (held.user, held.ref): (held.line, state.reviews.is_approved(held.belief().id)) for held in state.all()
     }

@@ -31,7 +31,7 @@ TALK = (
 def told(memory: Memory, user: str = "me") -> list[tuple[str, str, str]]:
     """Everything that was told, oldest first: the words, the path, the trust."""
     with memory._folder.known() as known:
-        found = [memory.episodes.read(each.seq) for each in known.episodes._of.get(user, {}).values()]
+        found = [memory.episodes.read(known.episodes.of(each).seq) for each in known.episodes.standing(user)]
     return [(each.content, each.path, each.trust) for each in found]
 
 

@@ -109,7 +109,7 @@ def seen_at(events: Sequence[Event]) -> set[str]:
         elif event.op.startswith("belief."):
             for each in _without(event, led, beliefs):
                 beliefs.apply(each)
-    held = [each.body() for each in beliefs.held.values() if each.status == "active"]
+    held = [each.body() for each in beliefs.all() if each.status == "active"]
     return {body["id"] for body in held if body.get("text")} | set(told)
 
 

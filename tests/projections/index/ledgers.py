@@ -86,7 +86,7 @@ class MadeUp:
 
     def _known(self, number: int, user: str):
         """The names of one of the user's beliefs, if there is one."""
-        held = [held for held in self.state.held.values() if held.user == user]
+        held = [held for held in self.state.all() if held.user == user]
         return held[number % len(held)] if held else None
 
     def _put(self, text, user, trust, tags, number, by, path, session):
@@ -113,7 +113,7 @@ class MadeUp:
 
     def _sources(self, user, number):
         """A few of what the user has, old and new, beliefs and episodes, and one that nobody knows."""
-        beliefs = [name for held in self.state.held.values() if held.user == user for name in self.state.ids_of(held)]
+        beliefs = [name for held in self.state.all() if held.user == user for name in self.state.ids_of(held)]
         told = [each.source for name in range(5) for each in self.state.episodes.find(user, f"D{name}")]
         every = [*beliefs, *told, "20250101-0000-000000"]
         return [every[(number + step) % len(every)] for step in range(number % 3 + 1)]

@@ -72,7 +72,7 @@ def test_following_in_any_steps_gives_the_rows_of_a_rebuild(story, size, strides
 def test_whoever_asks_for_what_is_kept_out_sees_all_that_is_held(story):
     made = Doubted.of(story)
     index = rebuilt(made.events)
-    held = [held.body() for held in made.state.held.values() if held.status == "active"]
+    held = [held.body() for held in made.state.all() if held.status == "active"]
     assert shown(index, len(made.events), quarantined=True) >= {body["id"] for body in held if body.get("text")}
     index.close()
 
@@ -93,8 +93,8 @@ def test_a_block_whose_sources_are_all_distrusted_is_in_the_inbox(story):
 def test_a_snapshot_knows_who_is_distrusted(story):
     made, loaded = Doubted.of(story), State()
     loaded.load(made.state.dump())
-    assert loaded.distrusts.dump() == made.state.distrusts.dump()
-    assert {held.by for held in loaded.held.values()} <= {"cli:local", "mcp:a", "mcp:b"}
+    assert loaded.dump() == made.state.dump()
+    assert {held.by for held in loaded.all()} <= {"cli:local", "mcp:a", "mcp:b"}
 
 
 def test_nothing_is_written_about_sight_while_nobody_is_distrusted():

@@ -87,7 +87,7 @@ def test_what_is_open_in_the_index_is_what_is_held(story):
             " WHERE s.until_seq IS NULL AND s.what = 'belief'"
         )
     }
-    held = [held.belief() for held in made.state.held.values() if held.status == "active"]
+    held = [held.belief() for held in made.state.all() if held.status == "active"]
     assert shown == {belief.id: belief.text for belief in held if belief.text}
     index.close()
 
@@ -110,7 +110,7 @@ def test_what_was_held_at_a_moment_is_a_question_of_where(story):
                 (seq, seq),
             )
         }
-        held = [held.belief() for held in then.held.values() if held.status == "active"]
+        held = [held.belief() for held in then.all() if held.status == "active"]
         assert shown == {belief.id for belief in held if belief.text}
     index.close()
 

@@ -115,8 +115,7 @@ def test_a_short_name_that_two_episodes_share_names_neither(tallystick):
         memory.observe("one")
         state = memory._folder.state.episodes
         [source] = state.standing("me")
-        state._of["me"]["0" * 20 + source[-6:]] = state._of["me"][source]
-        state._owners["0" * 20 + source[-6:]] = ("me", "0" * 20 + source[-6:])
+        state._short.set(("me", source[-6:], "0" * 20 + source[-6:]), "")
         with refuses("ambiguous", source[-6:], "2"):
             memory.episodes.find(source[-6:])
 

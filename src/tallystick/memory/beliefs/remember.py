@@ -194,7 +194,7 @@ class RememberService:
 
         state = self._folder.state
         scope = Scope(statement.user, path=statement.path, now=self._folder.ledger.now()).on(state.paths)
-        since = state.changed[0]
+        since = state.changed
         if scope.is_nobodys():
             return since, [], []
         own = {"block": block, "in": statement.session, "as": statement.agent, "claim": claim}

@@ -95,12 +95,11 @@ class Context:
     def content_version(self) -> tuple[int, str]:
         """Number and hash of the last event that changed what is remembered."""
         with self.folder.known():
-            ledger, (seq, found) = self.folder.ledger, self.state.changed
-            if seq < 0:  # a snapshot of an older program does not say
-                return ledger.end.seq, ledger.end.hash
-            if not found:
-                found = self._marked[1] if self._marked[0] == seq else ledger.chain().hash_at(seq) or ""
-            self._marked = (seq, found)
+            ledger, seq = self.folder.ledger, self.state.changed
+            if seq in (-1, ledger.end.seq):
+                self._marked = (ledger.end.seq, ledger.end.hash)
+            elif seq != self._marked[0]:
+                self._marked = (seq, ledger.chain().hash_at(seq) or "")
             return self._marked
 
     # -- settings ----------------------------------------------------------------------------------------------------

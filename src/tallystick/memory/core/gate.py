@@ -278,7 +278,7 @@ class WriteGate:
 
     def must_be_unchanged(self, since: int | None) -> None:
         """Changed, if what is remembered was changed after that event. For use where a decision is recorded."""
-        if since is not None and self._state.changed[0] != since:
+        if since is not None and self._state.changed != since:
             raise Changed
 
     def forget(self, name: str, *, reason: str, user: str, path: str) -> list[Event]:
@@ -483,7 +483,7 @@ class WriteGate:
             return
         self.must("page", "clean", user=user)
         with self._folder.ledger.reading():
-            held = [each.body() for each in self._state.held.values() if each.user == user]
+            held = [each.body() for each in self._state.of_user(user)]
             held = [body for body in held if body.get("status") != "tombstone"]
             every = [subject_of(body, standing(self._state, body["id"], user)) for body in held]
         target = tuple(body["id"] for body in held) or ("all",)

@@ -105,8 +105,7 @@ class Lines:
         self.counts = {}
         with self._folder.ledger.reading():
             end = self._folder.ledger.end
-            mine = (held for held in self._folder.state.held.values() if held.user == self._user)
-            beliefs, rest = sorted(mine, key=lambda held: held.first), list(self._rest())
+            beliefs, rest = self._folder.state.of_user(self._user), list(self._rest())
         if first := self._folder.ledger.chain().first:
             raise Missing(
                 f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
@@ -131,7 +130,7 @@ class Lines:
     # -- what is there now -------------------------------------------------------------------------------------------
 
     def _belief(self, held: CurrentVersion) -> tuple[str, dict[str, Any]]:
-        ids = self._folder.state.ids_of(held) if held.ref in self._folder.state.held else [held.ref]
+        ids = self._folder.state.ids_of(held)
         return "belief", {**_without_seq(held.belief().to_dict()), "by": held.by, "versions": ids}
 
     def _episodes(self, end: Place) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -146,7 +145,7 @@ class Lines:
         state, user = self._folder.state, self._user
         for path in state.paths.all(user):
             yield "path", path.to_dict()
-        for (whose, about), front in sorted(state.pages.fronts().items()):
+        for (whose, about), front in state.pages.fronts():
             if whose == user:
                 yield "page", {"about": about, "front": dict(front)}
         for review in state.reviews.all(user):

@@ -29,11 +29,13 @@ from tallystick.projections.markdown.page import Entry, Page
 from tallystick.projections.markdown.parse import parse
 from tallystick.projections.pages.rows import path_of
 from tallystick.records.errors import NotFound, NotWritten, Refused
+from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE
 from tallystick.records.page import NOTES
 from tallystick.records.transfer import FOREIGN, TakenIn
 from tallystick.state.state import State
 from tallystick.stores.page_files import NoPage, PageFolder, Raced, Read
 
+_VERSIONS = (BELIEF_PUT, BELIEF_SUPERSEDE)
 _OTHERS = "@"  # how the folders of other users' pages begin
 _NO_TAGS = ("fact",)  # what stands on a page where there are none
 _LONGEST = 60  # characters of a name in a message
@@ -129,13 +131,14 @@ class PageRestorer:
         source = folder / "pages" if (folder / "pages").is_dir() else folder
         before = self._at.ledger.end.seq
         self._pages.sync()
-        records = self._at.state.records()
+        start = self._at.ledger.end.seq + 1
         written = [self._put(source, name) for name in _names(source)]
         if any(written):
             self._left += [(problem.path, problem.what) for problem in self._pages.sync().problems]
         return TakenIn(
             user=self._user, is_whole=False, events=self._at.ledger.end.seq - before,
-            beliefs=self._at.state.records() - records, known=self._known, left=tuple(self._left),
+            beliefs=sum(event.op in _VERSIONS for event in self._at.ledger.events(start)), known=self._known,
+            left=tuple(self._left),
         )  # fmt: skip
 
     def _put(self, source: Path, name: str) -> bool:

@@ -29,7 +29,7 @@ def preview(folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], us
         beliefs, of_episodes = decide.what_goes(state, plain, user=user, path=path)
         words = [words_of(state, noun, name, user) for noun, name in things]
         paths = {name for noun, name in things if noun == "path"}
-        on_paths = [each for each in state.held.values() if each.user == user and each.path in paths]
+        on_paths = [each for path in paths for each in state.on_path(user, path)]
         found = tuple(each.belief() for each in dict.fromkeys([*beliefs, *on_paths]))
     events, has_words = 0, set[int]()
     for event in folder.events():

@@ -159,7 +159,7 @@ class PagesAt(Follower[PagesFile]):
         """The fronts of pages, and the last version of each belief, unless its user has cleaned everything away."""
         if self.state.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
             yield Event(0, self.ledger.end.ts, "", "", "ledger:snapshot", "", None)
-        for (user, about), front in self.state.pages.fronts().items():
+        for (user, about), front in self.state.pages.fronts():
             body = {"user": user, "about": about, "front": dict(front)}
             yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
         for event in held_now(self.state):

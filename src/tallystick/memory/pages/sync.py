@@ -322,7 +322,7 @@ class Sync:
     def _users(self, db: PagesFile) -> dict[str, str]:
         """The folders of all users that are known, gathered once: a name need not be read off its folder."""
         if self._folders is None:
-            users = {held.user for held in self._at.state.held.values()} | {file.user for file in db.files()}
+            users = {*self._at.state.users()} | {file.user for file in db.files()}
             self._folders = {path_of(user, "topic-x").rpartition("/")[0]: user for user in users}
         return self._folders
 

@@ -121,9 +121,7 @@ class PathService:
         """The beliefs that were stated or changed on this very path, as they are there now, oldest first."""
         path = self.named(name)
         with self._folder.ledger.reading():
-            state = self._folder.state
-            found = [held for held in state.held.values() if (held.user, held.path) == (self._user, path)]
-            return [held.belief() for held in sorted(found, key=lambda held: held.first)]
+            return [held.belief() for held in self._folder.state.on_path(self._user, path)]
 
     def all(self) -> list[MemoryPath]:
         """Every path but the root, oldest first."""
@@ -194,6 +192,5 @@ class PathService:
         state = self._folder.state
         refs = map(state.episodes.of, state.episodes.standing(self._user))
         episodes = Counter(ref.path for ref in refs if ref is not None)
-        active = (each for each in state.held.values() if each.user == self._user and each.status == "active")
-        beliefs = Counter(each.path for each in active)
+        beliefs = Counter(each.path for each in state.of_user(self._user) if each.status == "active")
         return {path: (beliefs[path], episodes[path]) for path in beliefs.keys() | episodes.keys()}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Head = tuple[int, str]  # an event's number and hash
 Filled = tuple[  # a frame, the source of each hit, when the next memory expires, and the last change it was made from
-    FilledFrame, list[str], str | None, tuple[int, str]
+    FilledFrame, list[str], str | None, tuple[int, int]
 ]  # fmt: skip
 Answer = TypeVar("Answer")
 WITHHELD = "(withheld)"  # in place of a text
@@ -199,7 +199,7 @@ class RecallService:
         day = ask.scope._replace(now=ask.scope.now[:10])  # by which "yesterday" is counted
         key = repr((ask.question, day, ask.filters, frame, budget, ask.floor))
         with self._folder.ledger.reading():
-            kept = self._frames.get(key, self._folder.state.changed, ask.scope.now) if self._may_cache(frame) else None
+            kept = self._frames.get(key, self._content(), ask.scope.now) if self._may_cache(frame) else None
             if kept is not None:
                 return *kept, self._head()
         (done, served, expires, changed), head = self._read(ask, partial(self._fill, frame=frame, budget=budget))
@@ -260,11 +260,15 @@ class RecallService:
         )  # fmt: skip
         if self._compared.is_large():
             del self._compared
-        changed = self._folder.state.changed
+        changed = self._content()
         if ask.scope.is_nobodys():
             return filled, [], None, changed
         next_expiry = file.db.execute(sql.NEXT_EXPIRY, (ask.scope.user, ask.scope.now)).fetchone()[0]
         return filled, served(ranking, filled.hits) if ranking else [], next_expiry, changed
+
+    def _content(self) -> tuple[int, int]:
+        """The last event that changed content, and how often a restore left events behind."""
+        return self._folder.state.changed, len(self._folder.ledger.standing.abandoned)
 
     def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
@@ -402,7 +406,7 @@ _CACHED = 64
 class _Kept(NamedTuple):
     """A filled frame, and until when it may be served: by both clocks, and by what it was made from."""
 
-    mark: tuple[int, str]  # the last event that changed content
+    mark: tuple[int, int]  # see `_content`
     until: float  # by the process's own clock
     seconds: float  # for which it may be kept
     since: str
@@ -410,7 +414,7 @@ class _Kept(NamedTuple):
     framed: FilledFrame
     served: list[str]
 
-    def holds(self, mark: tuple[int, str], now: str, ticks: float) -> bool:
+    def holds(self, mark: tuple[int, int], now: str, ticks: float) -> bool:
         passed = (datetime.fromisoformat(now) - datetime.fromisoformat(self.since)).total_seconds()
         is_fresh = ticks < self.until and 0 <= passed < self.seconds
         return is_fresh and self.mark == mark and not (self.expires and self.expires <= now)
@@ -423,7 +427,7 @@ class FrameCache:
         self._ticks = ticks
         self._kept: dict[str, _Kept] = {}
 
-    def get(self, key: str, mark: tuple[int, str], now: str) -> tuple[FilledFrame, list[str]] | None:
+    def get(self, key: str, mark: tuple[int, int], now: str) -> tuple[FilledFrame, list[str]] | None:
         kept = self._kept.get(key)
         if kept is None or kept.holds(mark, now, self._ticks()):
             return kept and (kept.framed, list(kept.served))
@@ -431,7 +435,7 @@ class FrameCache:
         return None
 
     def put(
-        self, key: str, mark: tuple[int, str], seconds: float, since: str, expires: str, framed: FilledFrame,
+        self, key: str, mark: tuple[int, int], seconds: float, since: str, expires: str, framed: FilledFrame,
         served: list[str],
     ) -> None:  # fmt: skip
         if len(self._kept) >= _CACHED:

@@ -119,8 +119,8 @@ class ReceiptStore:
 
     def _written(self, id: str) -> Iterator[Receipt]:
         with self._folder.ledger.reading():
-            for seq in self._folder.state.uses.where(id):
-                yield from self._read(seq)
+            seq = self._folder.state.uses.where(id)
+            yield from () if seq is None else self._read(seq)
 
     def _read(self, seq: int) -> list[Receipt]:
         """The receipts of one event; none, if it was moved away or emptied."""

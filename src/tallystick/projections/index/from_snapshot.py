@@ -26,11 +26,11 @@ def held_now(state: State) -> Iterator[Event]:
     for each in state.distrusts.all():
         body = {"user": each.user, "source": each.source, "trust": NONE, "first": each.first}
         yield Event(each.seq, each.at, ops.TRUST_SET, "", each.by, "", body)
-    for held in sorted(state.held.values(), key=lambda held: held.seq):
+    for held in sorted(state.all(), key=lambda held: held.seq):
         yield from _belief(state, held)
     if confirmed := state.distrusts.borne_out():
         yield Event(1, "", ops.TRUST_CORROBORATE, "", _BY, "", {"ids": confirmed})
-    for user in {held.user for held in state.held.values()}:
+    for user in state.users():
         for review in state.reviews.waiting(user):
             body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}
             yield Event(review.seq, review.asked_at, ops.REVIEW_ASK, "", _BY, "", body)

@@ -272,9 +272,9 @@ class ChronoStore:
         record.evidence += [evidence] * (evidence not in record.evidence)
         if item.confidence is not None:
             record.confidence = item.confidence
-        before = self.folder.state.records()
         self.upsert(record)
-        return self.folder.state.records() > before
+        now = self.folder.state.find(item.id)
+        return now is not None and (found is None or now.seq > found.seq)
 
 
 def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options: Any) -> ChronoStore:

@@ -1,0 +1,1 @@
+"""The tables of a state, kept as rows of SQLite."""

@@ -1,0 +1,268 @@
+"""The tables of a state as rows of SQLite, read by key when a decision asks for them.
+
+What is not written yet is kept in memory, over the rows: the changes of the write that is in progress, and whatever
+could not be written so far. `save` writes all of it in one transaction, together with the position in the ledger to
+which it belongs; a crash leaves the rows of an earlier position. Rows that were read are kept, up to a limit, as long
+as nobody else changes them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import orjson
+
+from tallystick.state.tables import PLAIN, SEPARATOR, Codec, Key, decoded, encoded
+
+V = TypeVar("V")
+
+SHAPE = 1  # of the rows; raise it when the same events give others
+SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS state_table (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE IF NOT EXISTS state_row (tab INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,"
+    " PRIMARY KEY (tab, key)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS state_position (only INTEGER PRIMARY KEY CHECK (only = 1), shape INTEGER NOT NULL,"
+    " seq INTEGER NOT NULL, hash TEXT NOT NULL, saved BLOB NOT NULL)",
+)
+
+_GET = "SELECT value FROM state_row WHERE tab = ? AND key = ?"
+_GET_MANY = "SELECT key, value FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
+_RANGE = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+_RANGE_BACK = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
+_SET = "INSERT INTO state_row VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+_DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
+_POSITION = "SELECT seq, hash, saved FROM state_position WHERE shape = ?"
+_SET_POSITION = "INSERT OR REPLACE INTO state_position VALUES (1, ?, ?, ?, ?)"
+
+_NEXT = chr(ord(SEPARATOR) + 1)
+_LAST = "\U0010ffff\U0010ffff"
+_CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
+_MANY = 1 << 60
+_CACHED = 20_000  # rows
+
+_UNKNOWN, _GONE = object(), object()
+
+
+class Position(NamedTuple):
+    """The last event that the rows have followed, and what the ledger keeps with it."""
+
+    seq: int
+    hash: str
+    saved: bytes
+
+
+class RowTable(Generic[V]):
+    """One table. `changed` are the rows that are not written yet, `known` those that were read."""
+
+    def __init__(self, owner: TablesInRows, number: int, codec: Codec) -> None:
+        self._owner, self.number, self.codec = owner, number, codec
+        self.changed: dict[str, Any] = {}
+        self.known: dict[str, Any] = {}
+
+    def get(self, key: Key) -> V | None:
+        name = encoded(key)
+        found = self.changed.get(name, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = self.known.get(name, _UNKNOWN)
+            if found is _UNKNOWN:
+                found = self._read(name)
+        return None if found is _GONE else found
+
+    def _read(self, name: str) -> Any:
+        row = self._owner.db.execute(_GET, (self.number, name)).fetchone()
+        found = _GONE if row is None else self.codec.load(row[0])
+        self._owner.cache(self, name, found)
+        return found
+
+    def __contains__(self, key: Key) -> bool:
+        return self.get(key) is not None
+
+    def __bool__(self) -> bool:
+        return next(self.under(), None) is not None
+
+    def set(self, key: Key, value: V) -> None:
+        self._change(encoded(key), value)
+
+    def drop(self, key: Key) -> None:
+        if self.get(key) is not None:
+            self._change(encoded(key), _GONE)
+
+    def _change(self, name: str, value: Any) -> None:
+        if self._owner.undo is not None:
+            self._owner.undo.append((self, name, self.changed.get(name, _UNKNOWN)))
+        self.changed[name] = value
+
+    def put_back(self, name: str, before: Any) -> None:
+        if before is _UNKNOWN:
+            self.changed.pop(name, None)
+        else:
+            self.changed[name] = before
+
+    def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
+        low, high = _bounds(prefix, after)
+        fresh = {name: value for name, value in self.changed.items() if low <= name < high}
+        rows = self._rows(low, high, reverse)
+        for name, value in _merged(rows, fresh, reverse) if fresh else rows:
+            yield decoded(name), value
+
+    def _rows(self, low: str, high: str, reverse: bool) -> Iterator[tuple[str, V]]:
+        """The rows in the database, in order. They are read in parts, so that no statement stays open."""
+        size, more = _CHUNKS
+        statement = _RANGE_BACK if reverse else _RANGE
+        while rows := self._owner.db.execute(statement, (self.number, low, high, size)).fetchall():
+            for name, value in rows:
+                yield name, self.codec.load(value)
+            if len(rows) < size:
+                return
+            low, high = (low, rows[-1][0]) if reverse else (rows[-1][0] + "\0", high)
+            size = more
+
+    def count(self, *prefix: str, after: str = "", most: int | None = None) -> int:
+        low, high = _bounds(prefix, after)
+        if any(low <= name < high for name in self.changed):
+            count = sum(1 for _ in self.under(*prefix, after=after))
+            return count if most is None else min(count, most)
+        limit = _MANY if most is None else most
+        return int(self._owner.db.execute(_COUNT, (self.number, low, high, limit)).fetchone()[0])
+
+    def prefetch(self, keys: Iterable[Key]) -> None:
+        names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
+        for start in range(0, len(names), _CHUNKS[1]) if len(names) > 1 else ():
+            part = names[start : start + _CHUNKS[1]]
+            found = dict(self._owner.db.execute(_GET_MANY, (self.number, orjson.dumps(part).decode())).fetchall())
+            for name in part:
+                self._owner.cache(self, name, self.codec.load(found[name]) if name in found else _GONE)
+
+
+class TablesInRows:
+    """The tables of one state, as rows of a database."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.db = db
+        self.tables: dict[str, RowTable[Any]] = {}
+        self.undo: list[tuple[RowTable[Any], str, Any]] | None = None
+        self.position: Position | None = None  # of the rows in the database, as last seen
+        self._cached = 0
+        self._numbers: dict[str, int] = dict(db.execute("SELECT name, id FROM state_table").fetchall())
+
+    def table(self, name: str, codec: Codec = PLAIN) -> RowTable[Any]:
+        assert name not in self.tables, name
+        if name not in self._numbers:
+            self.db.execute("INSERT OR IGNORE INTO state_table (name) VALUES (?)", (name,))
+            [(self._numbers[name],)] = self.db.execute("SELECT id FROM state_table WHERE name = ?", (name,))
+        made = self.tables[name] = RowTable(self, self._numbers[name], codec)
+        return made
+
+    def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
+        if self._cached >= _CACHED:
+            self.forget()
+        table.known[name] = value
+        self._cached += 1
+
+    def forget(self) -> None:
+        """Somebody else may have changed the rows: read them again."""
+        for table in self.tables.values():
+            table.known.clear()
+        self._cached = 0
+
+    # -- transactions ------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self.undo = []
+
+    def commit(self) -> None:
+        self.undo = None
+
+    def rollback(self) -> None:
+        undo, self.undo = self.undo or [], None
+        for table, name, before in reversed(undo):
+            table.put_back(name, before)
+
+    def clear(self) -> None:
+        """Empty all tables, in the database too."""
+        with self.writing():
+            self.db.execute("DELETE FROM state_row")
+            self.db.execute("DELETE FROM state_position")
+        self.discard()
+        self.position = None
+
+    def discard(self) -> None:
+        """Forget what is not written."""
+        for table in self.tables.values():
+            table.changed.clear()
+        self.forget()
+
+    # -- the database ------------------------------------------------------------------------------------------------
+
+    def look(self) -> Position | None:
+        """The position of the rows in the database; None if there is none of this shape."""
+        row = self.db.execute(_POSITION, (SHAPE,)).fetchone()
+        position = Position(*row) if row else None
+        if position != self.position:
+            self.forget()
+            self.position = position
+        return position
+
+    def changes(self) -> int:
+        """The number of rows that are not written yet."""
+        return sum(len(table.changed) for table in self.tables.values())
+
+    def save(self, position: Position) -> None:
+        """Write what is not written, and the position that it belongs to."""
+        fresh, gone = list[tuple[int, str, bytes]](), list[tuple[int, str]]()
+        for table in self.tables.values():
+            if table.changed:
+                number, dump = table.number, table.codec.dump
+                for name, value in table.changed.items():
+                    gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value)))
+        with self.writing():
+            self.db.executemany(_SET, fresh)
+            self.db.executemany(_DROP, gone)
+            self.db.execute(_SET_POSITION, (SHAPE, *position))
+        for table in self.tables.values():
+            if table.changed:
+                for name, value in table.changed.items():
+                    self.cache(table, name, value)
+                table.changed = {}
+        self.position = position
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        if self.db.in_transaction:  # one of a reader, which ends here
+            self.db.execute("COMMIT")
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+
+def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
+    """The range of the keys under a prefix whose next field is greater than `after`."""
+    start = encoded(prefix) if prefix else ""
+    low = start + SEPARATOR if prefix else ""
+    high = start + _NEXT if prefix else _LAST
+    return (low + encoded(after) + _NEXT if after else low), high
+
+
+def _merged(rows: Iterator[tuple[str, V]], fresh: dict[str, Any], reverse: bool) -> Iterator[tuple[str, V]]:
+    """Rows of the database and changed ones, in order. A changed one hides that of the database."""
+    row = next(rows, None)
+    for name in sorted(fresh, reverse=reverse):
+        while row is not None and (row[0] > name if reverse else row[0] < name):
+            yield row
+            row = next(rows, None)
+        if row is not None and row[0] == name:
+            row = next(rows, None)
+        if fresh[name] is not _GONE:
+            yield name, fresh[name]
+    while row is not None:
+        yield row
+        row = next(rows, None)

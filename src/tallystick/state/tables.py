@@ -1,0 +1,218 @@
+"""Tables: the rows of a state, by key.
+
+A key is a string, or a tuple of strings; the rows under a prefix of such a tuple are in the order of their keys. A
+value is never changed in place: `set` replaces it, so that `rollback` can put the old one back. Here the rows are in
+memory; `projections/tables` keeps the same rows in SQLite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import orjson
+
+V = TypeVar("V")
+Key = Any  # a string, or a tuple of strings: the same kind for all rows of a table
+
+_GONE = object()
+
+
+class Codec(NamedTuple):
+    """How a value becomes JSON, and comes back."""
+
+    dump: Callable[[Any], bytes] = orjson.dumps
+    load: Callable[[bytes], Any] = orjson.loads
+
+
+PLAIN = Codec()  # a string, a number, or a dictionary that nobody changes
+TUPLE = Codec(load=lambda raw: tuple(orjson.loads(raw)))
+
+
+def codec_of(record: Callable[..., Any]) -> Codec:
+    """The codec of a NamedTuple."""
+    return Codec(lambda value: orjson.dumps(tuple(value)), lambda raw: record(*orjson.loads(raw)))
+
+
+def by_name(record: Callable[..., Any]) -> Codec:
+    """The codec of a dataclass."""
+    return Codec(load=lambda raw: record(**orjson.loads(raw)))
+
+
+class Table(Protocol[V]):
+    """Rows by key."""
+
+    codec: Codec
+
+    def get(self, key: Key) -> V | None: ...
+    def __contains__(self, key: Key) -> bool: ...
+    def __bool__(self) -> bool:
+        """True if it has any row."""
+
+    def set(self, key: Key, value: V) -> None: ...
+    def drop(self, key: Key) -> None:
+        """Remove a row, if it is there."""
+
+    def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
+        """The rows whose key begins with `prefix`, in order; those whose next field is greater than `after`."""
+
+    def count(self, *prefix: str, after: str = "", most: int | None = None) -> int:
+        """The number of rows under a prefix; with `most`, no more than that are counted."""
+
+    def prefetch(self, keys: Iterable[Key]) -> None:
+        """Read these rows at once: they are about to be asked for."""
+
+
+class Tables(Protocol):
+    """The tables of one state. Between `begin` and `commit` all of them can `rollback` to where they were."""
+
+    @property
+    def tables(self) -> Mapping[str, Table[Any]]:
+        """Every table, by its name."""
+
+    def table(self, name: str, codec: Codec = PLAIN) -> Table[Any]: ...
+    def begin(self) -> None: ...
+    def commit(self) -> None: ...
+    def rollback(self) -> None: ...
+    def clear(self) -> None: ...
+
+
+class InMemory(Generic[V]):
+    """A table in memory, and the keys under each prefix."""
+
+    def __init__(self, owner: TablesInMemory, codec: Codec) -> None:
+        self._owner, self.codec = owner, codec
+        self._rows: dict[Key, V] = {}
+        self._under: dict[tuple[str, ...], dict[Key, None]] = {}
+        self.get = self._rows.get
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._rows
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def set(self, key: Key, value: V) -> None:
+        if self._owner.undo is not None:
+            self._owner.undo.append((self, key, self._rows.get(key, _GONE)))
+        self.put(key, value)
+
+    def drop(self, key: Key) -> None:
+        if key in self._rows:
+            if self._owner.undo is not None:
+                self._owner.undo.append((self, key, self._rows[key]))
+            self._remove(key)
+
+    def put(self, key: Key, value: Any) -> None:
+        """Set or, if the value is `_GONE`, remove a row for good."""
+        if value is _GONE:
+            self._remove(key)
+            return
+        if type(key) is tuple and key not in self._rows:
+            for size in range(1, len(key)):
+                self._under.setdefault(key[:size], {})[key] = None
+        self._rows[key] = value
+
+    def _remove(self, key: Key) -> None:
+        del self._rows[key]
+        for size in range(1, len(key)) if type(key) is tuple else ():
+            keys = self._under[key[:size]]
+            del keys[key]
+            if not keys:
+                del self._under[key[:size]]
+
+    def clear(self) -> None:
+        self._rows.clear()
+        self._under.clear()
+
+    def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
+        keys = sorted(self._under.get(prefix, ()) if prefix else self._rows, key=encoded, reverse=reverse)
+        if after:
+            size, least = len(prefix), encoded(after) + SEPARATOR
+            keys = [key for key in keys if encoded(key[size]) + SEPARATOR > least]
+        return iter([(key, self._rows[key]) for key in keys])
+
+    def count(self, *prefix: str, after: str = "", most: int | None = None) -> int:
+        if after:
+            count = sum(1 for _ in self.under(*prefix, after=after))
+        else:
+            count = len(self._under.get(prefix, ()) if prefix else self._rows)
+        return count if most is None else min(count, most)
+
+    def prefetch(self, keys: Iterable[Key]) -> None:
+        """They are here."""
+
+
+class TablesInMemory:
+    """The tables of one state, in memory."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, InMemory[Any]] = {}
+        self.undo: list[tuple[InMemory[Any], Key, Any]] | None = None  # what was there before; None: not to be undone
+
+    def table(self, name: str, codec: Codec = PLAIN) -> InMemory[Any]:
+        assert name not in self.tables, name
+        made = self.tables[name] = InMemory(self, codec)
+        return made
+
+    def begin(self) -> None:
+        self.undo = []
+
+    def commit(self) -> None:
+        self.undo = None
+
+    def rollback(self) -> None:
+        undo, self.undo = self.undo or [], None
+        for table, key, before in reversed(undo):
+            table.put(key, before)
+
+    def clear(self) -> None:
+        for table in self.tables.values():
+            table.clear()
+
+
+def dump(tables: Tables) -> Iterator[bytes]:
+    """Every row as JSON: the table, the key, the value."""
+    for name, table in tables.tables.items():
+        encode = table.codec.dump
+        for key, value in table.under():
+            yield orjson.dumps([name, key, orjson.Fragment(encode(value))])
+
+
+def load(tables: Tables, rows: Iterable[bytes]) -> None:
+    """Replace all with rows that `dump` gave. Those of a table that is not known are left out."""
+    tables.clear()
+    for row in rows:
+        name, key, value = orjson.loads(row)
+        if (table := tables.tables.get(name)) is not None:
+            table.set(tuple(key) if type(key) is list else key, table.codec.load(orjson.dumps(value)))
+
+
+SEPARATOR = "\x1f"
+_ESCAPE = "\x1b"
+
+
+def encoded(key: Key) -> str:
+    """A key as one string, by which rows are in order: the fields of a tuple are separated by U+001F."""
+    if type(key) is tuple:
+        name = SEPARATOR.join(key)
+        is_plain = _ESCAPE not in name and name.count(SEPARATOR) == len(key) - 1
+        return name if is_plain else SEPARATOR.join(map(_escaped, key))
+    return _escaped(key) if _ESCAPE in key or SEPARATOR in key else str(key)
+
+
+def decoded(name: str) -> Key:
+    """The key of such a string."""
+    fields = name.split(SEPARATOR)
+    if _ESCAPE in name:
+        fields = [field.replace(_ESCAPE + "s", SEPARATOR).replace(_ESCAPE + "e", _ESCAPE) for field in fields]
+    return tuple(fields) if len(fields) > 1 else fields[0]
+
+
+def _escaped(field: str) -> str:
+    return field.replace(_ESCAPE, _ESCAPE + "e").replace(SEPARATOR, _ESCAPE + "s")
+
+
+def ordinal(seq: int) -> str:
+    """An event's number as a field of a key, in order."""
+    return f"{seq:012d}"
