@@ -127,8 +127,8 @@ class _Import:
 class Turn:
     """One action at a time in all processes that share a log, and a note of the action in progress.
 
-    Without a lock file it is a matter of threads, without a note file one of memory. A note whose event is not in the
-    log means that nothing happened; one that cannot be read, that nobody knows: then all is done that the log says.
+    Without a lock file it is a matter of threads, without a note file one of memory. While there is a note, or one
+    that cannot be read, all is done that the log says.
     """
 
     def __init__(self, lock: Path | None, note: Path | None, disk: Disk | None = None) -> None:
@@ -368,7 +368,7 @@ class PhaseMemoryRuntime:
     def _catch_up(self) -> MemoryEvent | None:
         name, broken = self._turn.under_way(), self._broken()
         event = self.log.get(name) if name and name in self.log else None
-        if broken or event is not None or name is None:
+        if broken or name != "":  # also if its own event was not written: others of its group may be in the log
             self._put_back(self._folded().fold, rewrite=True)
             now = stamp(self._clock())
             for place, why in broken.items():
