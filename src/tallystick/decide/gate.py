@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tallystick.records.belief import TRUST
 from tallystick.records.display import html_of
 from tallystick.records.errors import Refused
+from tallystick.records.fields import TRUST
 from tallystick.records.policy import (
     ALLOW,
     BELIEF,

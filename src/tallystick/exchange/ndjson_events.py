@@ -14,11 +14,12 @@ from typing import Any
 import orjson
 
 from tallystick.records import operations as ops
-from tallystick.records.belief import OWNER, TRUST, Belief
+from tallystick.records.belief import OWNER, Belief
 from tallystick.records.clock import parse_moment
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
 from tallystick.records.event import ELSEWHERE, Event
+from tallystick.records.fields import TRUST
 from tallystick.records.frame import Frame
 from tallystick.records.graph.envelope import KINDS, key_of, record_of
 from tallystick.records.page import STATUSES

@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from tallystick.projections.index.rows import Source
-from tallystick.records.belief import TRUST
 from tallystick.records.clock import parse_moment, said_time
 from tallystick.records.errors import Refused
+from tallystick.records.fields import TRUST
 
 _LEFT_OUT = ("agent", "session", "trust", "kind", "about")
 

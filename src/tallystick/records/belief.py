@@ -18,6 +18,7 @@ from typing import Any
 from tallystick.records.display import Displayable, fields_of, short
 from tallystick.records.errors import Refused
 from tallystick.records.fields import (
+    TRUST,
     must_be_flag,
     must_be_name,
     must_be_object,
@@ -31,7 +32,6 @@ Check = Callable[[str, object], None]
 OWNER = "me"
 # `hypothesis`: not believed, but not given up either. `unknown`: another system's status; its view has it verbatim.
 STATUSES = ("active", "deprecated", "hypothesis", "invalidated", "superseded", "tombstone", "unknown")
-TRUST = ("human", "agent", "tool", "web", "import")
 NEW, KNOWN, CORRECTED, REVISED = "new", "known", "corrected", "revised"
 
 

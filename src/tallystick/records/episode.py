@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from tallystick.records.belief import OWNER, TRUST
+from tallystick.records.belief import OWNER
 from tallystick.records.clock import stamp
 from tallystick.records.display import Displayable, short
 from tallystick.records.errors import MemoryScopeError, Refused
 from tallystick.records.event import Event
 from tallystick.records.fact import Fact
-from tallystick.records.fields import must_be_name, must_be_object, must_be_one_of, must_be_texts
+from tallystick.records.fields import TRUST, must_be_name, must_be_object, must_be_one_of, must_be_texts
 
 MACHINES = ("assistant", "system", "tool")  # roles whose "I" is no person
 

@@ -12,6 +12,8 @@ from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.errors import Refused, UnknownVersion
 from tallystick.records.json import check
 
+TRUST = ("human", "agent", "tool", "web", "import")
+
 
 def must_be_text(name: str, value: object) -> None:
     if not isinstance(value, str):

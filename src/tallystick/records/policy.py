@@ -18,10 +18,10 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from tallystick.records.belief import OWNER, TRUST
+from tallystick.records.belief import OWNER
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused
-from tallystick.records.fields import must_be_one_of
+from tallystick.records.fields import TRUST, must_be_one_of
 
 ALLOW = "allow"  # it happens
 QUARANTINE = "quarantine"  # it is recorded, and not recalled until a person approves

@@ -16,11 +16,11 @@ from typing import Any
 
 import orjson
 
-from tallystick.records.belief import OWNER, TRUST
+from tallystick.records.belief import OWNER
 from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused, TallystickError
 from tallystick.records.event import Event
-from tallystick.records.fields import must_be_json, must_be_one_of, must_be_texts
+from tallystick.records.fields import TRUST, must_be_json, must_be_one_of, must_be_texts
 from tallystick.records.policy import ACTIONS, BELIEF, cell_of, kind_of
 from tallystick.records.times import earlier
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tallystick.records.belief import OWNER, TRUST
+from tallystick.records.belief import OWNER
 from tallystick.records.display import Displayable, fields_of, plain
 from tallystick.records.errors import Refused
-from tallystick.records.fields import must_be_one_of
+from tallystick.records.fields import TRUST, must_be_one_of
 
 NONE, USUAL = "none", "usual"
 ANY = "*"  # every id of a surface

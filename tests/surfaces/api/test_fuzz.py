@@ -35,12 +35,12 @@ def known(path: str, m) -> dict[str, object]:
 def play(api: Api, examples: int, mode: GenerationMode, only: str = "") -> int:
     """Put so many requests to each operation, or to those of one method; how many it were."""
     every = [found.ok() for found in the_schema(api).get_all_operations()]
-    every = [operation for operation in every if only in ("", operation.method)]
-    return sum(play_one(api, operation, examples, mode) for operation in every)
+    every, keys = [operation for operation in every if only in ("", operation.method)], set()
+    return sum(play_one(api, operation, examples, mode, keys) for operation in every)
 
 
-def play_one(api: Api, operation, examples: int, mode: GenerationMode) -> int:
-    of, seen, keys = known(operation.path, api.m), [], set()
+def play_one(api: Api, operation, examples: int, mode: GenerationMode, keys: set[str]) -> int:
+    of, seen = known(operation.path, api.m), []
 
     @settings(
         max_examples=min(examples, 2) if operation.label in LONG else examples, derandomize=True, database=None,

@@ -23,7 +23,6 @@ from tallystick.memory import settings
 from tallystick.records.clock import stamp
 from tallystick.records.display import display_lists
 from tallystick.records.errors import Refused
-from tallystick.records.status import ChainFile, Kept
 from tallystick.repair.witness import seen_by_the_index
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
@@ -32,6 +31,7 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.ledger.proof import Proof, Tree
     from tallystick.ledger.verify import Report
     from tallystick.records.progress import Progress
+    from tallystick.records.status import ChainFile, Kept
     from tallystick.records.times import Span
 
 
@@ -200,6 +200,7 @@ class LedgerService:
 
     def _kept(self) -> list[Kept]:
         from tallystick.ledger.checkpoint import check
+        from tallystick.records.status import Kept
 
         found = list[Kept]()
         for seen in check(self._ledger.folder.root, self._keyring):
@@ -218,6 +219,8 @@ class LedgerService:
         """The files of the chain that are here: those that are sealed, then the one that grows. One that is being moved
         meanwhile has no size."""
         self._ledger.refresh()
+        from tallystick.records.status import ChainFile
+
         root, found = self._ledger.folder.root, list[ChainFile]()
         for path, first, last in self._ledger.chain().segments:
             size = path.stat().st_size if path.exists() else 0

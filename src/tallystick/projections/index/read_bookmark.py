@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tallystick.projections.index import statements as sql
-
+_BOOKMARK = "SELECT seq, hash FROM bookmark"  # in words of its own: the other statements take long to load
 _ENTITIES = "SELECT count(DISTINCT about) FROM sources WHERE user = ? AND about != ''"  # all of it is in an index
 _TIMEOUT = 5.0
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
@@ -23,8 +22,8 @@ _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 def peek(path: Path) -> tuple[int, str] | None:
     """The last event of the index at `path`, and its hash; None if that is unknown."""
-    row = _first_row(path, sql.BOOKMARK)
-    return (row[2], row[3]) if row and isinstance(row[2], int) and is_hash(row[3]) else None
+    row = _first_row(path, _BOOKMARK)
+    return (row[0], row[1]) if row and isinstance(row[0], int) and is_hash(row[1]) else None
 
 
 def entities(path: Path, user: str) -> int | None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
+from tallystick.records.fields import TRUST
 from tallystick.surfaces.cli.command import BY, Call
 
 if TYPE_CHECKING:

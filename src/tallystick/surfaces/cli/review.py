@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
+from tallystick.records.fields import TRUST
 from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose

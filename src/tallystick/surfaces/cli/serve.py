@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.records.belief import OWNER, TRUST
+from tallystick.records.belief import OWNER
 from tallystick.records.errors import Refused
+from tallystick.records.fields import TRUST
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import option, whose
 from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
