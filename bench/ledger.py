@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -158,22 +160,22 @@ def opening(store: ChronoStore) -> list[Row]:
         with ChronoStore(project):
             pass
 
-    with_snapshot = min(seconds(reopen) for _ in range(3))
-    tail = size_after_snapshot(store.root)
-    saved = (store.root / "snapshot.json").read_bytes()
-    (store.root / "snapshot.json").unlink()
+    with_state = min(seconds(reopen) for _ in range(3))
+    tail = size_after_state(store.root)
+    for path in store.root.glob("state.db*"):
+        path.unlink()
     without = seconds(reopen)
-    (store.root / "snapshot.json").write_bytes(saved)
     store.open()
     return [
-        at_most("what opening with a snapshot reads of the ledger", f"{tail:,} B", f"{size:,} B", tail / size, 0.11),
-        stated("opening with a snapshot, against from the first line", per(with_snapshot, 1), per(without, 1),
-               without / with_snapshot),
-    ]  # fmt: skip
+        at_most("what opening reads of the ledger", f"{tail:,} B", f"{size:,} B", tail / size, 0.11),
+        stated("opening, against from the first line", per(with_state, 1), per(without, 1), without / with_state),
+    ]
 
 
-def size_after_snapshot(root: Path) -> int:
-    offset: int = orjson.loads((root / "snapshot.json").read_bytes())["offset"]
+def size_after_state(root: Path) -> int:
+    with closing(sqlite3.connect(root / "state.db")) as db:
+        [[saved]] = db.execute("SELECT saved FROM state_position")
+    offset: int = orjson.loads(saved)["offset"]
     return (root / "events.wal").stat().st_size - offset
 
 

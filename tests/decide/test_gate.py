@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.decide.gate import gate, refuse_claims
-from tallystick.records.belief import TRUST
+from tallystick.records.fields import TRUST
 from tallystick.records.policy import DEFAULT, Policy, Rule, Subject
 from tallystick.records.review import Action
 from tests.refusals import refuses

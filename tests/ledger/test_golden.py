@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tallystick.ledger.layout import Folder
 from tallystick.ledger.load import LIFTS
 from tallystick.ledger.verify import verify
 from tallystick.records.event import Draft
@@ -75,6 +76,8 @@ def test_an_old_event_is_lifted_to_todays_shape_as_it_is_read(golden: Path, monk
         [Draft("belief.say/1", {"id": "20260101-0000-abcdef", "key": "old", "confidence": 0.5, "text": "said"})]
     )
     folder.close()
+    for path in Folder(golden).state_files():  # as this program never writes an old shape
+        path.unlink(missing_ok=True)
 
     lifted = OpenFolder(golden)
     assert _held(lifted)["old"] == ("said", "active", 0.5)

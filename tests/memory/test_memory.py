@@ -413,7 +413,7 @@ def test_settings_come_back_only_where_there_are_none(memory, tmp_path):
 
 
 def test_a_tampered_line_is_never_shown_as_an_erased_one(memory):
-    for number in range(60):
+    for number in range(200):  # more than is checked at every opening
         memory.remember(f"number {number}")
     memory.close()
     wal = memory.folder / "events.wal"

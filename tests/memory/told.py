@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -40,6 +41,12 @@ def refolded(memory: Memory) -> State:
     for event in memory._folder.events():
         state.apply(event)
     return state
+
+
+def forget_state(folder: Path) -> None:
+    """Remove what follows from the ledger, so that whoever opens the memory next reads all of it again."""
+    for path in (*folder.glob("state.db*"), *folder.glob("snapshot.json*")):
+        path.unlink()
 
 
 def known(state: State) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
+from tallystick.records.fields import TRUST
 from tallystick.records.policy import ACTIONS, DEFAULT, SAME, Policy, Rule, Subject, cells_of, kind_of, named_cell
 from tests.refusals import refuses
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,7 @@ from tests.repair.folders import (
     ring,
     say,
     set_lines,
+    take_snapshot,
     wal,
 )
 
@@ -205,7 +208,8 @@ def an_interrupted_compaction(root):
 
 @finds("snapshot-stale", text="written, but not in place")
 def a_snapshot_that_only_waits_for_its_name(root):
-    fill(root, 60)
+    fill(root, 6)
+    take_snapshot(root)
     with pytest.raises(Stop):
         compact(root, StoppingDisk("rename", "snapshot.json.new"))
 
@@ -329,11 +333,21 @@ def what_a_restore_left_behind_is_damaged(root):
     restore_from(root, copied)
 
 
+@finds("state-differs", text="first in belief")
+def a_row_of_the_state_that_was_edited(root):
+    fill(root, 6)
+    with closing(sqlite3.connect(root / "state.db", isolation_level=None)) as db:
+        lie = "CAST(replace(value, 'the words of k3', 'the lies  of k3') AS BLOB)"
+        assert db.execute(f"UPDATE state_row SET value = {lie} WHERE instr(value, 'the words of k3')").rowcount == 1
+
+
 @finds("snapshot-stale")
 def an_older_snapshot(root):
-    fill(root, 60)
+    fill(root, 6)
+    take_snapshot(root)
     older = (root / "snapshot.json").read_bytes()
-    fill(root, 60, "later")
+    fill(root, 6, "later")
+    take_snapshot(root)
     (root / "snapshot.json").write_bytes(older)
 
 
@@ -516,7 +530,7 @@ def test_a_cut_tail_is_noticed_by_a_pin_when_the_lock_file_is_gone_too(root):
     (root / "lock").unlink()
     (root / "checkpoint").unlink()
 
-    assert codes(root) == ["lock-missing"]
+    assert codes(root) == ["derived-ahead", "lock-missing"]  # the state has seen them too
     assert "the pin" in checked(root, keyring=ring(root))[0].text
 
 
@@ -550,7 +564,8 @@ def test_a_line_that_lies_about_the_ledger_is_noticed(root):
 
 @pytest.mark.parametrize("content", [b"{", b"", None])
 def test_a_snapshot_that_the_ledger_does_not_vouch_for_is_noted(root, content):
-    fill(root, 60)
+    fill(root, 6)
+    take_snapshot(root)
     path = root / "snapshot.json"
     path.write_bytes(path.read_bytes().replace(b"the words of k3", b"the lies  of k3") if content is None else content)
 

@@ -26,7 +26,7 @@ from tallystick.repair.check import check
 from tallystick.repair.findings import Finding
 from tests.conftest import set_home
 from tests.refusals import refuses
-from tests.repair.folders import erase, everything, fill, lines, opened, set_lines, wal
+from tests.repair.folders import erase, everything, fill, lines, opened, set_lines, take_snapshot, wal
 from tests.repair.hand_made import put, record
 
 pytestmark = pytest.mark.usefixtures("own_home")
@@ -274,9 +274,10 @@ def test_a_derived_file_that_has_seen_more_than_the_ledger_has_is_found(root):
     found = checked(root)
 
     assert [(each.code, each.place) for each in found] == [
-        ("derived-ahead", "pages.db"), ("derived-ahead", "audit.jsonl"), ("lock-missing", "lock"),
+        ("derived-ahead", "state.db"), ("derived-ahead", "pages.db"), ("derived-ahead", "audit.jsonl"),
+        ("lock-missing", "lock"),
     ]  # fmt: skip
-    assert "pages.db has seen event" in found[0].text
+    assert "state.db has seen event" in found[0].text
     care.repair(root, ["derived-ahead", "lock-missing"])
     assert codes(root) == []
 
@@ -354,6 +355,7 @@ def test_vectors_that_name_no_generation_are_a_note(root):
 def test_a_snapshot_that_is_on_record_and_says_something_else_is_found(tmp_path):
     root = tmp_path / "memory"
     fill(root, 60)
+    take_snapshot(root)
     told = (root / "snapshot.json").read_bytes().replace(b"the words of k3", b"other words, k3")
     (root / "snapshot.json").write_bytes(told)
     digest = snapshot._read(root / "snapshot.json").digest
@@ -361,6 +363,8 @@ def test_a_snapshot_that_is_on_record_and_says_something_else_is_found(tmp_path)
     set_lines(wal(root), again(old, digest))
     (root / "lock").unlink()
 
+    for path in root.glob("state.db*"):
+        path.unlink()
     assert [each.code for each in checked(root)] == ["snapshot-differs", "lock-missing"]
     with opened(root) as folder:
         assert folder.state.find("k3").belief().text == "other words, k3"

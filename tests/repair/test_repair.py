@@ -39,6 +39,7 @@ from tests.repair.folders import (
     say,
     say_together,
     set_lines,
+    take_snapshot,
     texts,
     wal,
 )
@@ -95,7 +96,7 @@ def words_that_the_snapshot_still_has(root):
     fill(root, 60)
     forget(root, "k7")
     fill(root, 60, "more")
-    assert (root / "snapshot.json").exists()
+    take_snapshot(root)
     for words in ('the words of k3"', 'the words of k5"', "belief.tombstone/1"):
         damage_words(wal(root), line_of(wal(root), words))
 
@@ -355,6 +356,7 @@ def test_what_was_erased_stays_erased_when_the_chain_is_mended(root):
     erase(root, "k1")
     fill(root, 3, "later")
     erase(root, "later1")
+    take_snapshot(root)
     damage_header(wal(root), 3)
 
     repaired(root, LINE)
@@ -632,7 +634,7 @@ def test_what_was_half_made_is_removed(root):
 
     repaired(root, "leftover", "modes-wide")
 
-    assert {path.name for path in root.iterdir()} == {"events.wal", "lock", "backup"}
+    assert {path.name for path in root.iterdir()} == {"events.wal", "lock", "backup", "state.db"}
 
 
 def test_modes_are_narrowed_on_the_record(root):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tallystick.records.belief import TRUST
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
+from tallystick.records.fields import TRUST
 from tallystick.records.trust import Distrust, checked_source
 from tallystick.state.state import State
 from tests.state.rows import rows_of

@@ -20,8 +20,8 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from tallystick import Memory, MemoryNode, NeedsApproval, NotApproved
-from tallystick.records.belief import TRUST
 from tallystick.records.delta import DeltaScope, NoopDelta
+from tallystick.records.fields import TRUST
 from tallystick.records.policy import CELLS, DEFAULT
 from tallystick.records.rule import ConsolidationRule
 from tallystick.surfaces.api.router import made

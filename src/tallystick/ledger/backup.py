@@ -272,7 +272,7 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> None:
         plan = _Plan(**orjson.loads(folder.restore_ready.read_bytes()))
     except FileNotFoundError:
         return _discard(disk, folder)
-    remove_all(disk, [*folder.index_files(), folder.audit])
+    remove_all(disk, [*folder.index_files(), *folder.state_files(), folder.audit])
     before = Folder(folder.backups / plan.before)
     _move_pages(disk, folder, before)
     if any(path.exists() for path in (folder.wal, folder.sealed, folder.checkpoint)):

@@ -2,6 +2,7 @@
 
     events.wal        the live segment of the chain
     sealed/           closed segments `<first>-<last>.wal`; `torn-…` bytes that were cut off; ledgers of older programs
+    state.db          the current state, with its position                            (derived)
     snapshot.json     beliefs as of some event                                        (derived)
     index.db          what recall searches, with SQLite's own `-wal` and `-shm`       (derived)
     pages.db          the entries of the pages, and each page as last read            (derived)
@@ -46,6 +47,7 @@ class Folder:
         self.sealed = root / "sealed"
         self.snapshot = root / "snapshot.json"
         self.new_snapshot = root / "snapshot.json.new"
+        self.state = root / "state.db"
         self.index = root / "index.db"
         self.pages_index = root / "pages.db"
         self.graph_index = root / "graph.db"
@@ -82,6 +84,10 @@ class Folder:
         each = (self.index, self.pages_index, self.graph_index)
         files = [path.with_name(path.name + end) for path in each for end in ("", "-wal", "-shm", "-journal")]
         return [*files, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
+
+    def state_files(self) -> list[Path]:
+        """The database of the state, and SQLite's files for it."""
+        return [self.state.with_name(self.state.name + end) for end in ("", "-wal", "-shm", "-journal")]
 
     def new_index(self) -> Path:
         """A name for an index that is being built, with the process id of its builder."""

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from tallystick.ledger import backup, erase_everywhere as erase, format as fmt, genesis as begin, recover, snapshot
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, write_all, write_new
 from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.load import Folded
+from tallystick.ledger.load import Folded, Kept
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.reader import LedgerReader, Pins
 from tallystick.ledger.scan import Place
@@ -46,6 +46,7 @@ Reach = Callable[[Disk, Folder, Collection[str]], None]
 Then = Callable[[list[Event]], None]
 Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
 
+_EVERY = 64  # events, after which the rows of the state are written: so many are folded again after a crash
 _HEADER_ROOM = 640  # more than any header needs in addition to its data
 _ELSEWHERE_ROOM = 190  # more than it takes to say where and when an event was first recorded
 
@@ -133,6 +134,7 @@ class _Writing:
         try:
             if self._transaction and failure is None:
                 owner.state.commit()
+                owner._save(_EVERY)
                 owner._maintain()
             elif self._transaction:
                 owner.state.rollback()
@@ -167,6 +169,7 @@ class Ledger(LedgerReader):
         reach: Reach | None = None,
         before: Before | None = None,
         then: Then | None = None,
+        kept: Kept | None = None,
     ) -> None:
         """Open `folder`, which is created if it does not exist; then `begin_with` goes into the first line.
 
@@ -184,7 +187,7 @@ class Ledger(LedgerReader):
         self._moment, self._ulid_time = "", ""  # of the write that is in progress
         self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
         self._write, self._transaction = _Writing(self, transaction=False), _Writing(self, transaction=True)
-        super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins)
+        super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins, kept=kept)
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -202,12 +205,19 @@ class Ledger(LedgerReader):
     def _after_loading(self) -> None:
         if self.trouble is not None:
             return
-        if self._loaded is not None and self._loaded.path == self.folder.new_snapshot:
+        if self.folder.new_snapshot.exists() and self._is_on_record(self.folder.new_snapshot):
             snapshot.install(self._disk, self.folder)
         for leftover in self.folder.leftovers():
             shutil.rmtree(leftover) if leftover.is_dir() else self._disk.remove(leftover)
         backup.discard_unfinished(self.folder.backups)
         self._finish_erasing()
+
+    def _is_on_record(self, path: Path) -> bool:
+        """True if the newest snapshot that the ledger records is that file."""
+        found = next((each for each in snapshot.candidates(self.folder) if each.path == path), None)
+        lines = self.chain().lines(max(found.place.seq, self.chain().first)) if found else ()
+        digests = [(line.event().body or {}).get("snapshot") for line in lines if line.op in (fmt.SNAPSHOT, fmt.SEAL)]
+        return found is not None and digests[-1:] == [found.digest]
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -472,7 +482,7 @@ class Ledger(LedgerReader):
 
     def _maintain(self) -> None:
         """After a write, take a snapshot if one is due. If that fails, the write stays; the next try is not sooner."""
-        if snapshot.due(self._end.seq - self.standing.snapshot_seq, self.state.records()):
+        if self._kept is None and snapshot.due(self._end.seq - self.standing.snapshot_seq, self.state.records()):
             try:
                 self._take_snapshot()
             except (OSError, TallystickError):
@@ -536,6 +546,7 @@ class Ledger(LedgerReader):
         self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
         self.standing.times.take(first, ts)
         self._lock.leave(first, hashed, len(line))
+        self._save()
 
     def prune(self, to: Path) -> list[Path]:
         """Move the sealed segments to the folder `to`, and return their new paths. The state does not need them."""
@@ -549,6 +560,7 @@ class Ledger(LedgerReader):
                     self._take_snapshot()
                 for segment in segments:
                     moved.append(self._move_away(segment, to))
+                self._save()
             except (OSError, NotWritten) as error:
                 place = (isinstance(error, OSError) and error.filename) or to
                 why = f"nothing is lost: {place}: {_reason(error)}"
@@ -619,9 +631,14 @@ class Ledger(LedgerReader):
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
         erase.hollow_out_audit(self._disk, self.folder, frozenset(line for lines in pending.values() for line in lines))
-        self._take_snapshot()
+        if self._kept is None or self.folder.snapshot.exists() or self.chain().first > 0:
+            self._take_snapshot()
+        if self._kept is not None:
+            self._save()
+            self._kept.rewrite()
         for seq in pending:
             self._own(fmt.ERASED, {"of": seq})
+        self._save()
 
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import orjson
 
 from tallystick.ledger import format as fmt, recover, snapshot
-from tallystick.ledger.chain import file_lines, first_line, missing, raw_lines
+from tallystick.ledger.chain import file_lines, first_line, last_line, missing, raw_lines
 from tallystick.ledger.erase_everywhere import erased_in_copy
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness
@@ -22,10 +24,43 @@ from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.recover import Verdict
 from tallystick.ledger.scan import START, Bad, Place, Scan, scan, scan_path
 from tallystick.records.errors import Damaged, TallystickError
-from tallystick.records.event import Event
+from tallystick.records.event import Event, Position
 from tallystick.records.times import Times
 
+_SHORT = 1 << 16  # bytes of a segment that is checked from its first line on whenever it is opened
+_MANY = 5_000  # lines, after which what they changed is written
 REFUSED_WRITE = "the last write was refused and could not be removed"
+
+
+class Kept(Protocol):
+    """Where a state is kept between openings: rows in a file, and their position. The ledger says when."""
+
+    def look(self, *, writable: bool) -> Position | None:
+        """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
+
+    def has_moved(self) -> bool:
+        """True if others wrote rows since the last look, or the file cannot be used any more."""
+
+    def restart(self, *, alone: bool) -> None:
+        """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
+
+        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order.
+        """
+
+    def spill(self) -> None:
+        """Write what is many, without a position: if this process dies now, all is folded again."""
+
+    def save(self, position: Position) -> None:
+        """Write all that is not written, with the position; what cannot be written stays in memory."""
+
+    def pin(self, seq: int) -> bool:
+        """Until `unpin`, read the rows as they are now. False, if others wrote some of later events than this."""
+
+    def unpin(self) -> None: ...
+    def rewrite(self) -> None:
+        """Replace the file by one in which nothing is left of removed rows."""
+
+    def close(self) -> None: ...
 
 
 class Folded(Protocol):
@@ -129,10 +164,15 @@ class Loaded:
     standing: LedgerMetadata
     tree: Range  # of everything up to the verdict's end
     segment: int  # first seq of the live segment
-    snapshot: snapshot.Snapshot | None
+    snapshot: snapshot.Snapshot | None = None
+    saved: int = -1  # the last event of the rows that were kept
+    seen: Witness | None = None  # the last event that rows have seen, whether they were used or not
 
 
-def load(folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None) -> Loaded:
+def load(
+    folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, kept: Kept | None = None, *,
+    alone: bool = False, writable: bool = False,
+) -> Loaded:  # fmt: skip
     """Apply the folder to `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
     line, sealed = fmt.try_parse(first_line(folder.wal)), folder.sealed_segments()
     first = line.seq if line else (sealed[-1].last or 0) + 1 if sealed else 0
@@ -140,14 +180,79 @@ def load(folder: Folder, fd: int, size: int, state: Folded, witness: Witness | N
         witness = witness._replace(length=-1)  # it is the length of an earlier segment
     is_refused = witness is not None and witness.mark == "refused" and 0 <= witness.length < size
     size = witness.length if witness and is_refused else size
+    position = kept.look(writable=writable) if kept else None
+    found = usable(position, fd, first, size)
     loaded = None
-    for candidate in snapshot.candidates(folder):
+    if kept and found and not _is_damaged_before(found.place, fd, size, line, erased_in_copy(folder)):
+        loaded = _from_rows(found, fd, size, state, witness, kept, erased_in_copy(folder))
+    elif kept:
+        kept.restart(alone=alone)
+    for candidate in () if loaded else snapshot.candidates(folder):
         if not loaded and candidate.segment == first and candidate.place.offset <= size:
             loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder))
-    loaded = loaded or _from_the_first_line(folder, fd, size, first, state, witness)
+    loaded = loaded or _from_the_first_line(folder, fd, size, first, state, witness, kept)
     if is_refused and loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)
+    is_seen = position is not None and len(position.hash) == 64
+    loaded.seen = Witness(position.seq, position.hash, name="state.db") if position and is_seen else None
     return loaded
+
+
+class Saved(NamedTuple):
+    """A position as the ledger keeps it with the rows."""
+
+    place: Place
+    segment: int
+    tree: Range
+    standing: LedgerMetadata
+
+    def position(self) -> Position:
+        place, standing = self.place, self.standing
+        return Position(place.seq, place.hash, orjson.dumps({
+            "offset": place.offset, "ts": place.ts, "stretch": self.segment, "tree": self.tree.to_json(),
+            "standing": standing.dump(), "snapshot": standing.snapshot_seq,
+        }))  # fmt: skip
+
+    @classmethod
+    def read(cls, position: Position) -> Saved | None:
+        try:
+            raw = orjson.loads(position.saved)
+            place = Place(int(raw["offset"]), position.seq, position.hash, str(raw["ts"]))
+            standing = LedgerMetadata.load(raw["standing"], int(raw["snapshot"]), place.ts)
+            return cls(place, int(raw["stretch"]), Range.from_json(raw["tree"]), standing)
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+            return None
+
+
+def usable(position: Position | None, fd: int, first: int, size: int) -> Saved | None:
+    """What was saved, if it is a place in this ledger, whose live segment begins with event `first`."""
+    saved = Saved.read(position) if position else None
+    if saved is None:
+        return None
+    if saved.segment < first == saved.place.seq + 1:  # it was compacted just there
+        return saved._replace(place=saved.place._replace(offset=0), segment=first)
+    offset = saved.place.offset
+    line = fmt.try_parse(last_line(fd, offset)) if saved.segment == first and 0 < offset <= size else None
+    is_there = line is not None and (line.seq, line.hash) == (saved.place.seq, saved.place.hash)
+    return saved if is_there else None
+
+
+def _is_damaged_before(place: Place, fd: int, size: int, first: fmt.Line | None, erased: set[str]) -> bool:
+    """True if a live segment that is short, so that it can be checked each time, is damaged before that place."""
+    if size > _SHORT or not place.offset:
+        return False
+    bad = scan(fd, Place(0, first.seq - 1, first.prev), size).first_bad(erased) if first else None
+    return first is None or (bad is not None and bad.offset < place.offset)
+
+
+def _from_rows(
+    saved: Saved, fd: int, size: int, state: Folded, witness: Witness | None, kept: Kept, erased: set[str]
+) -> Loaded:  # fmt: skip
+    found = scan(fd, saved.place, size)
+    verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
+    lines = raw_lines(fd, saved.place.offset, verdict.end.offset)
+    saved.tree.extend(_apply(lines, state, saved.standing, kept))
+    return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq)
 
 
 def _from_snapshot(
@@ -166,7 +271,7 @@ def _from_snapshot(
 
 
 def _from_the_first_line(
-    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, kept: Kept | None = None
 ) -> Loaded:
     earlier = [segment for segment in folder.sealed_segments() if segment.last is not None and segment.last < first]
     start, scans = _scan_sealed(folder, earlier, first)
@@ -179,9 +284,9 @@ def _from_the_first_line(
     standing, tree = LedgerMetadata(), Range()
     state.clear()
     for segment in earlier:
-        tree.extend(_apply(file_lines(segment.path), state, standing))
-    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing))
-    return Loaded(verdict, standing, tree, first, None)
+        tree.extend(_apply(file_lines(segment.path), state, standing, kept))
+    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, kept))
+    return Loaded(verdict, standing, tree, first)
 
 
 def _scan_sealed(folder: Folder, earlier: list[Segment], first: int) -> tuple[Place, list[Scan]]:
@@ -205,9 +310,13 @@ def _bad_segment(segment: Segment, bad: Bad) -> Damaged:
     return Damaged(f"{place}: {bad.why}; run `tallystick check`")
 
 
-def _apply(lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata) -> Iterator[bytes]:
+def _apply(
+    lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata, kept: Kept | None = None
+) -> Iterator[bytes]:  # fmt: skip
     """Apply the lines one by one, and return their leaves."""
-    for _, raw in lines:
+    for number, (_, raw) in enumerate(lines, 1):
+        if kept and number % _MANY == 0:
+            kept.spill()
         line = fmt.parse(raw)
         fold_line(line, state, standing)
         yield leaf_hash(line.slice)

@@ -78,6 +78,17 @@ class Lock:
         self._take(fcntl.LOCK_EX)
         self.held = True
 
+    def take_now(self) -> bool:
+        """Take it exclusively, if that needs no waiting; False, if others have it."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        self.held = self.has_its_name()
+        if not self.held:
+            self.release()
+        return self.held
+
     def release(self) -> None:
         """Release it. A forked child shares the lock with its parent, which still needs it."""
         self.held = False

@@ -25,7 +25,7 @@ from tallystick.ledger.backup import finish, left_in
 from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import Folded, LedgerMetadata, fold_line, load
+from tallystick.ledger.load import Folded, Kept, LedgerMetadata, Loaded, Saved, fold_line, load, usable
 from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import START, Place, scan
@@ -78,18 +78,20 @@ class LedgerReader:
     trouble: TallystickError | None
 
     def __init__(
-        self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, timeout: float, pins: Pins | None = None
-    ) -> None:
-        self.folder, self.state, self._pins = Folder(folder), state, pins
+        self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, timeout: float, pins: Pins | None = None,
+        kept: Kept | None = None,
+    ) -> None:  # fmt: skip
+        self.folder, self.state, self._pins, self._kept = Folder(folder), state, pins, kept
         self.standing, self.trouble = LedgerMetadata(), None
         self._disk, self.dead = disk, ""  # why it cannot be used any more
         self._gate = Gate(self)
         self._wal = os.fspath(self.folder.wal)
         self._fd, self._inode, self._segment, self._end = -1, -1, 0, START
         self._known = START  # the furthest that this process has read without finding anything wrong
+        self._loaded: Snapshot | None = None  # the snapshot that the last loading started from
+        self._saved = -1  # the last event of the rows that are kept
         self._tree, self._slices = Range(), list[bytes]()
         self._tip = (0, b"")  # where the last line begins, and its header
-        self._loaded: Snapshot | None = None  # the snapshot that the last loading started from
         try:
             self._make_or_find(read_only, timeout)
         except OSError as error:
@@ -156,9 +158,14 @@ class LedgerReader:
     def close(self) -> None:
         """Close the folder, after the write that is in progress. Closing twice is the same as closing once."""
         with self._gate.thread if self._gate.is_mine() else nullcontext():  # a forked child has none to wait for
+            if self._gate.is_mine():
+                with suppress(OSError):
+                    self._save_at_last()
             if self._fd >= 0:
                 self._disk.close(self._fd)
             self._fd = -1
+            if self._kept is not None:
+                self._kept.close()
             self._lock.close()
             self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
@@ -216,7 +223,27 @@ class LedgerReader:
         """Everything that was written is known in the block, and nothing changes meanwhile in this process."""
         with self.turn():
             self.refresh()
-            yield
+            if self._kept is None or self._lock.held:
+                yield
+                return
+            self._pin(self._kept)
+            try:
+                yield
+            finally:
+                self._kept.unpin()
+
+    def _pin(self, kept: Kept) -> None:
+        """Read the rows of the last event known here, and no others. Somebody may write meanwhile: then look again."""
+        for _ in range(_LOOKS):
+            if kept.pin(self._end.seq):
+                return
+            kept.unpin()
+            with self._lock.shared():
+                if self._look() or not self.writable:
+                    continue
+            with self._lock.exclusive():
+                self._catch_up()
+        kept.pin(self._end.seq)
 
     def _keep_up(self) -> bool:
         """Under any lock: read what a writer finished. False if recovery may be needed."""
@@ -231,9 +258,23 @@ class LedgerReader:
         witness = self._lock.witness()
         if found.st_ino != self._inode or witness is None or witness.recover or witness.length != found.st_size:
             return False
+        if self._kept is not None and self._kept.has_moved() and not self._adopt(self._kept, found.st_size):
+            return False
         if witness.length == self._end.offset:
             return witness.hash == self._end.hash and self._tip_is_mine()
         return found.st_size > self._end.offset and self._follow(found.st_size)
+
+    def _adopt(self, kept: Kept, size: int) -> bool:
+        """Go to the place of the rows that others have written. False, if they are of no use here."""
+        saved = usable(kept.look(writable=self.writable), self._fd, self._segment, size)
+        if saved is None or saved.segment != self._segment or saved.standing.ledger != self.standing.ledger:
+            return False
+        if not self._tip_is_mine():  # the lines that this process knows are not there any more
+            return False
+        self._end, self.standing, self._tree, self._slices = saved.place, saved.standing, saved.tree, []
+        self._saved = self._end.seq
+        self._remember_tip()
+        return True
 
     def must_be_here(self) -> None:
         """Raise if the folder was removed since it was opened, or another ledger was put in its place.
@@ -281,6 +322,7 @@ class LedgerReader:
             self._restart()
         elif self.standing.erasing:
             self._after_loading()
+            self._save()
 
     def _restart(self) -> None:
         """Under the exclusive lock: finish a restore, read everything again, and recover from a crash."""
@@ -306,6 +348,27 @@ class LedgerReader:
         else:
             self._lock.leave(self._end.seq, self._end.hash, self._end.offset)
         self._after_loading()
+        self._save()
+
+    def _save(self, every: int = 1) -> None:
+        """Keep the state with its position, if so many events have come since it was last kept. The lock is held.
+
+        A state without the events that a newer program wrote is not kept: that program, or this one once it is newer,
+        would take it for whole.
+        """
+        if self._kept is not None and self._end.seq - self._saved >= every and not self.standing.strange:
+            self._kept.save(Saved(self._end, self._segment, self.tree(), self.standing).position())
+            self._saved = self._end.seq
+
+    def _save_at_last(self) -> None:
+        """The same before closing, if nobody else is at it: else they know all of it too."""
+        is_due = self._kept is not None and self._fd >= 0 and self._end.seq > self._saved
+        if is_due and self.writable and not self.dead and self.trouble is None and self._lock.take_now():
+            try:
+                if self._keep_up():
+                    self._save()
+            finally:
+                self._lock.release()
 
     def _reload(self) -> recover.Verdict | None:
         """Read the folder again, judge it by every witness, this process among them; return the verdict if torn."""
@@ -314,21 +377,25 @@ class LedgerReader:
         self._reopen()
         try:
             size, witness = os.fstat(self._fd).st_size, self._lock.witness()
-            loaded = load(self.folder, self._fd, size, self.state, witness)
+            loaded = self._load(size, witness)
             if witness and (witness.seq, witness.hash) in loaded.standing.abandoned:
                 witness = None  # a restore or a repair left that head behind, and died before it replaced the witness
-                loaded = load(self.folder, self._fd, size, self.state, witness)
+                loaded = self._load(size, witness)
         except BaseException:
             self._inode = -1  # the state is not that of this file: read it again before the next use
             raise
         self._end, self._segment = loaded.verdict.end, loaded.segment
         self.standing, self._tree, self._slices = loaded.standing, loaded.tree, []
-        self._loaded = loaded.snapshot
+        self._loaded, self._saved = loaded.snapshot, loaded.saved
         self._remember_tip()
         pinned = self._pins(self.standing.ledger) if self._pins else ()
-        witnesses = (witness, *pinned, Witness(self._known.seq, self._known.hash, name=_SELF))
+        witnesses = (witness, *pinned, Witness(self._known.seq, self._known.hash, name=_SELF), loaded.seen)
         self.trouble = self._judge(loaded.verdict, [each for each in witnesses if each is not None and each.seq >= 0])
         return loaded.verdict if loaded.verdict.kind == "torn" else None
+
+    def _load(self, size: int, witness: Witness | None) -> Loaded:
+        kept, alone = self._kept, self.writable and self._lock.held
+        return load(self.folder, self._fd, size, self.state, witness, kept, alone=alone, writable=self.writable)
 
     def _reopen(self) -> None:
         """Open the live segment. Its last lines, and its name, may not be on the medium yet: sync them."""

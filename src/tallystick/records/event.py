@@ -65,3 +65,11 @@ class LogPage(Displayable):
     older: int | None  # None, if nothing is older
     newer: int | None  # None, if nothing was newer
     is_cut: bool = False  # True: the search stopped before the page was full
+
+
+class Position(NamedTuple):
+    """The last event that kept rows have followed, and what the ledger keeps with them."""
+
+    seq: int
+    hash: str
+    saved: bytes

@@ -176,12 +176,15 @@ def _in_the_chain(look: Look) -> Iterator[Finding]:
         yield found("line-damaged", _line(look, flaw), f"event {flaw.seq}: {flaw.why}{rest}")
     if survey.torn:
         yield found("torn-end", wal, f"{survey.torn.why}; everything up to event {survey.torn.end.seq} is whole")
-    for why in contradictions(look):
+    rolled_back = list(contradictions(look))
+    for why in rolled_back:
         yield found("rolled-back", wal, why, look.restore)
     for why in _contradicted(look, [look.index] if look.index else []):
         yield found("index-ahead", look.folder.index.name, why)
+    is_known = bool(rolled_back or survey.flaws or survey.torn)
     for other, why in ahead(look):
-        yield found("derived-ahead", other.name, why)
+        if not (is_known and other.name == look.folder.state.name):  # it only says the same
+            yield found("derived-ahead", other.name, why)
     yield from _missing(look)
     yield from _unfinished(look)
     for op, spot in survey.strange.items():
@@ -308,7 +311,10 @@ def unused(look: Look) -> list[Path]:
 
 
 def _snapshot(look: Look) -> Iterator[Finding]:
-    folder = look.folder
+    folder, survey = look.folder, look.survey
+    if survey.state_differs and not (survey.flaws or survey.standing.erasing or survey.standing.strange):
+        why = f"its rows differ from the events up to it, first in {survey.state_differs}"
+        yield found("state-differs", folder.state.name, why)
     if not folder.snapshot.exists() or not folder.wal.exists() or folder.restore_ready.exists():
         return
     usable = {path: digest == look.survey.snapshot for path, digest in look.snapshots.items()}

@@ -36,7 +36,7 @@ def half_made(folder: Folder) -> list[Path]:
 
 def foreign(folder: Folder) -> Iterator[Path]:
     """Files and folders that do not belong to the memory."""
-    own = _OWN | {path.name for path in [*folder.index_files(), *derived(folder)]}
+    own = _OWN | {path.name for path in [*folder.index_files(), *folder.state_files(), *derived(folder)]}
     yield from (path for path in _others(folder.root, own) if not folder.is_new_index(path))
     yield from _others_in_sealed(folder)
     yield from _others_in_pages(folder.pages)

@@ -95,9 +95,13 @@ CODES: dict[str, Code] = {
         "error", "a page says something that a sync does not import: it and the memory do not agree",
         "fix what tallystick sync reports, or remove the file to have it written again",
     ),
+    "state-differs": Code(
+        "error", "the rows of state.db differ from the events up to it", "tallystick repair state-differs",
+        "removes it; the next process that opens the memory makes it again from the events",
+    ),
     "snapshot-differs": Code(
         "error", "the snapshot differs from the events up to it", "tallystick repair snapshot-differs",
-        "removes it; the memory is opened from the first event on, and a new one is made when it is due",
+        "removes it and the state; both are made again from the events, the snapshot with the next compaction",
     ),
     "old-ledger-damaged": Code(
         "error", "the folder was written by chronomemory, and is damaged: events are missing, or a line was changed",

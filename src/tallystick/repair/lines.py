@@ -52,6 +52,7 @@ from tallystick.records.errors import Damaged
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.repair.check import Look, contradictions
 from tallystick.repair.scan import Flaw, Item, Reading, items
+from tallystick.repair.witness import ledger_in_state
 from tallystick.state.state import State
 
 Piece = tuple[Path, int, int]  # bytes of a file, from and to
@@ -366,7 +367,7 @@ def perform(found: Operation, disk: Disk, lock: Lock, ts: str, by: str) -> None:
     folder = found.look.folder
     kept = _keep(found, disk, ts)
     end = _write_live(found, disk, kept, ts, by)
-    remove_all(disk, folder.index_files())  # the index is a witness of the old chain, and is rebuilt
+    remove_all(disk, [*folder.index_files(), *folder.state_files()])  # they are of the old chain, and are rebuilt
     disk.rename(folder.new_wal, folder.wal)
     disk.sync_folder(folder.root)
     lock.settle(end.seq, end.hash, end.offset)
@@ -446,6 +447,7 @@ def _identity(look: Look) -> str:
     """The id of the ledger: from a first line, its own or a backup's, or from the snapshot; else from what is left."""
     names = [look.survey.standing.ledger, begin.ledger_id(look.folder), *map(begin.ledger_id, reversed(look.good))]
     names += [str(each.standing["ledger"]) for each in snapshot.candidates(look.folder)]
+    names.append(ledger_in_state(look.folder.state))
     left = _LEDGER.search(first_line(look.folder.wal))
     return next(filter(None, names), left[1].decode() if left else os.urandom(16).hex())
 

@@ -184,7 +184,7 @@ def _fix_files(look: Look, codes: set[str], disk: Disk) -> None:
         for path in check.unused(look):
             shutil.rmtree(path) if path.is_dir() else disk.remove(path)
     if codes & OF_INDEX:
-        remove_all(disk, look.folder.index_files())
+        remove_all(disk, [*look.folder.index_files(), *look.folder.state_files()])
     if codes & OF_PAGES:
         remove_all(disk, [path for path in files.derived(look.folder) if path.name.startswith("pages.db")])
     if "derived-ahead" in codes:
@@ -192,6 +192,8 @@ def _fix_files(look: Look, codes: set[str], disk: Disk) -> None:
         remove_all(disk, [path for path in files.derived(look.folder) if path.name.startswith(ahead)])
     if codes & OF_VECTORS and (look.folder.root / "vectors").is_dir():
         shutil.rmtree(look.folder.root / "vectors")
+    if "state-differs" in codes or "snapshot-differs" in codes:  # it may have been made from that snapshot
+        remove_all(disk, look.folder.state_files())
     if ("snapshot-stale" in codes and check.is_stale(look)) or "snapshot-differs" in codes:
         remove_if_there(disk, look.folder.snapshot)
 

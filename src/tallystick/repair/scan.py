@@ -27,6 +27,7 @@ from tallystick.records.errors import Damaged
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
+from tallystick.repair.witness import difference, in_state
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.state import State
 
@@ -114,6 +115,8 @@ class Survey:
     kept: set[str] = field(default_factory=set)  # files under sealed/ that an event names
     snapshot: str = ""  # the digest of the newest snapshot on record
     snapshot_differs: bool = False  # from the events up to it
+    state_seq: int = -1  # the last event of state.db
+    state_differs: str = ""  # from the events up to it: where
     last: int = -1  # the last event that can be read
 
     @property
@@ -141,6 +144,8 @@ def read_ledger(
 ) -> Survey:
     """Read everything. The hashes of the events in `wanted` are kept."""
     survey = Survey(folder, witness)
+    kept = in_state(folder.state) if folder.state.is_file() else None
+    survey.state_seq = kept[0] if kept else -1
     survey.hashes = {seq: set() for seq in wanted}
     for segment in _segments(folder, survey):
         try:
@@ -288,6 +293,9 @@ def _judge(survey: Survey, reading: Reading) -> None:
         del reading.beyond[-1]  # where it was cut, not a flaw of its own
 
 
+_KEPT = ("graph.first", "graph.last", "use.receipt", "use.group", "use.held", "use.served")
+
+
 def _apply(survey: Survey, reading: Reading, start: Place, end: int, compared: Snapshot | None = None) -> None:
     """Apply the lines between two places, as far as they are what was written; and compare with a snapshot."""
     number = start.seq - reading.start.seq
@@ -299,6 +307,9 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int, compared: S
         _apply_line(survey, reading, Spot(reading.path, number, offset, line.seq), line)
         if compared is not None and line.seq == compared.place.seq:
             survey.snapshot_differs = not survey.gaps and not _is_equal(compared, survey.state)
+        if line.seq == survey.state_seq and not survey.gaps:
+            is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
+            survey.state_differs = difference(survey.folder.state, survey.state.tables, () if is_whole else _KEPT)
 
 
 def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
@@ -311,7 +322,9 @@ def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) ->
             reading.garbled.append(replace(flaw, why=GARBLED))
         elif not fmt.is_hollow(line.data):
             survey.left_standing[line.hash] = flaw
-        survey.links.take(Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None), spot)
+        erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
+        survey.links.take(erased, spot)
+        survey.state.apply(erased)
         return
     try:
         survey.links.take(fold_line(line, survey.state, survey.standing), spot)

@@ -11,8 +11,9 @@ any more, is read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -22,6 +23,7 @@ import orjson
 from tallystick.ledger.chain import last_line
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Witness
+from tallystick.state.tables import Tables, encoded
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,12 +58,50 @@ def seen_by_others(folder: Path) -> list[Witness]:
     return [Witness(*mark, name=name) for name, mark in marks if mark is not None and mark[0] >= 0]
 
 
-def _in_database(path: Path) -> Bookmark:
+def ledger_in_state(path: Path) -> str:
+    """The id of the ledger that the state of a folder was made from; empty if that is unknown."""
+    import sqlite3
+
+    try:
+        with readonly(path) as connection:
+            row = connection.execute("SELECT saved FROM state_position").fetchone()
+            return str(orjson.loads(row[0])["standing"]["ledger"]) if row else ""
+    except (OSError, sqlite3.Error, ValueError, LookupError, TypeError):
+        return ""
+
+
+def difference(path: Path, tables: Tables, but: Collection[str] = ()) -> str:
+    """The first table in which the rows of state.db are not these; empty if there is none. Both are read in order."""
+    import sqlite3
+
+    try:
+        with readonly(path) as db:
+            numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
+            for name, table in tables.tables.items():
+                of_table = (numbers.pop(name, -1),)
+                if name in but:
+                    continue
+                rows = db.execute("SELECT key, value FROM state_row WHERE tab = ? ORDER BY key", of_table)
+                mine = ((encoded(key), table.codec.dump(value)) for key, value in table.under())
+                if any(one != other for one, other in zip_longest(rows, mine)):
+                    return name
+            strange = db.execute("SELECT 1 FROM state_row WHERE tab NOT IN (SELECT id FROM state_table)").fetchone()
+            return "a table that is not known" if strange else ""
+    except (OSError, sqlite3.Error) as error:
+        return str(error)
+
+
+def in_state(path: Path) -> Bookmark:
+    """The position of state.db."""
+    return _in_database(path, "SELECT seq, hash FROM state_position")
+
+
+def _in_database(path: Path, statement: str = _BOOKMARK) -> Bookmark:
     import sqlite3  # only where it is needed: every opening loads this module
 
     try:
         with readonly(path) as connection:
-            return _bookmark(*(connection.execute(_BOOKMARK).fetchone() or (None, None)))
+            return _bookmark(*(connection.execute(statement).fetchone() or (None, None)))
     except (OSError, sqlite3.Error, ValueError):
         return None
 
@@ -126,6 +166,6 @@ def _bookmark(seq: object, hashed: object) -> Bookmark:
 
 
 _READERS: dict[str, Callable[[Path], Bookmark]] = {
-    "pages.db": _in_database, "graph.db": _in_database, "audit.jsonl": _in_last_line,
+    "state.db": in_state, "pages.db": _in_database, "graph.db": _in_database, "audit.jsonl": _in_last_line,
 }  # fmt: skip
 DERIVED = tuple(_READERS)

@@ -187,6 +187,8 @@ class Beliefs(Part):
         for name in self.ids_of(held):
             self._versions.drop(name)
             self._short.drop((name[-SHORT:], name))
+            for (_, other), _ in self._near.under(held.ref):
+                self._same.drop((other, name))
             for (_, *used), _ in list(self._said_in.under(name)):
                 self._said.drop(tuple(used))
                 self._said_in.drop((name, *used))
@@ -228,6 +230,7 @@ class Beliefs(Part):
         self._current.set(ref, held)
         if held.key != ref:
             self._keys.set((held.user, held.path, held.key), ref)
+        if before is not None:
             self._aliases.drop((ref, held.user, held.path, held.key))
         for key in sets_of(held, belief):
             self._sets.set(key, ref)

@@ -17,6 +17,7 @@ from tallystick.ledger.chain import Chain
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.ledger import Ledger
+from tallystick.projections.tables.file import StateFile
 from tallystick.records import ids
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotWritten, Unfinished
@@ -43,9 +44,10 @@ class OpenFolder:
     """One open folder. Options are those of the ledger."""
 
     def __init__(self, folder: Path, *, zone: Callable[[], tzinfo] | None = None, **options: Any) -> None:
-        self.state, self._zone = State(), zone
+        kept = StateFile(Folder(folder).state)
+        self.state, self._zone = State(kept.tables), zone
         self.outlet: Any = None  # filters what a program may read; None: a person, who may read everything
-        self.ledger = Ledger(folder, self.state, reach=_reach, **options)
+        self.ledger = Ledger(folder, self.state, reach=_reach, kept=kept, **options)
 
     def close(self) -> None:
         self.ledger.close()

@@ -18,6 +18,7 @@ from tallystick.records.graph.nodes import MemoryEdge, MemoryProfile, Provenance
 from tallystick.records.rule import ConsolidationRule
 from tallystick.records.schema import SCHEMA, WORDS, words_in
 from tallystick.repair.check import check
+from tests.memory.told import forget_state
 from tests.refusals import not_approved, refuses
 
 MARK = "zuxu"  # no id has a u
@@ -195,7 +196,7 @@ def test_every_word_of_every_event_can_be_erased(memory, home):
 
     left = holding(home)
     assert left == [], "\n".join(left + where(home))
-    (memory.folder / "snapshot.json").unlink()
+    forget_state(memory.folder)
     with Memory() as again:
         assert parts_of(again) == followed
         assert again.ledger.verify().ok
@@ -222,7 +223,7 @@ def test_with_the_words_of_a_page_a_source_and_a_session_goes_nothing_that_is_he
     assert standing.withheld is not None
     assert standing.withheld.reason == ""
     memory.close()
-    (memory.folder / "snapshot.json").unlink()
+    forget_state(memory.folder)
     with Memory() as again:
         assert again.work.session == ""
         assert again.work.hours >= before
@@ -373,7 +374,7 @@ def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_t
     info = memory.pages.read("person-ana").info
     followed = parts_of(memory)
     memory.close()
-    (memory.folder / "snapshot.json").unlink()
+    forget_state(memory.folder)
     with Memory() as again:
         assert parts_of(again) == followed
         assert again.pages.read("person-ana").info == info

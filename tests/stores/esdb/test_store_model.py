@@ -101,13 +101,16 @@ class StoreModel(RuleBasedStateMachine):
     def crash_while_writing(self, cut: int) -> None:
         """Power fails in a write that nobody was told of: its bytes are cut anywhere, the witness is old."""
         wal, lock = self.store.root / "events.wal", self.store.root / "lock"
-        whole, witness = wal.read_bytes(), lock.read_bytes()
+        self.store.close()
+        self.store.open()
+        whole, witness, state = wal.read_bytes(), lock.read_bytes(), (self.store.root / "state.db").read_bytes()
         self.store.upsert(ChronoRecord(id="never acknowledged", label=str(len(whole))))
         self.store.close()
         grown = wal.read_bytes()
         if grown.startswith(whole):
             wal.write_bytes(grown[: max(len(whole), min(len(grown) - 1, len(whole) + cut))])
             lock.write_bytes(witness)
+            (self.store.root / "state.db").write_bytes(state)  # it follows what is on disk
         else:
             self.model["never acknowledged"] = ChronoRecord(id="never acknowledged", label=str(len(whole)))
         self.store.open()

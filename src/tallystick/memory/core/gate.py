@@ -33,10 +33,11 @@ from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
 from tallystick.memory.core.policy_file import PolicyFile
-from tallystick.records.belief import OWNER, TRUST, Belief
+from tallystick.records.belief import OWNER, Belief
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Moved, NeedsApproval, NotApproved, NotFound, Refused
 from tallystick.records.event import ELSEWHERE, Draft, Event
+from tallystick.records.fields import TRUST
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES
 from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, RANK, REFUSE, Policy, Subject, is_above, thing

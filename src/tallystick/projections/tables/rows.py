@@ -11,10 +11,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import orjson
 
+from tallystick.records.event import Position
 from tallystick.state.tables import PLAIN, SEPARATOR, Codec, Key, decoded, encoded
 
 V = TypeVar("V")
@@ -30,12 +31,14 @@ SCHEMA = (
 
 _GET = "SELECT value FROM state_row WHERE tab = ? AND key = ?"
 _GET_MANY = "SELECT key, value FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
+_ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
 _RANGE = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 _RANGE_BACK = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = "INSERT INTO state_row VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
 _POSITION = "SELECT seq, hash, saved FROM state_position WHERE shape = ?"
+_NO_POSITION = "DELETE FROM state_position"
 _SET_POSITION = "INSERT OR REPLACE INTO state_position VALUES (1, ?, ?, ?, ?)"
 
 _NEXT = chr(ord(SEPARATOR) + 1)
@@ -47,14 +50,6 @@ _CACHED = 20_000  # rows
 _UNKNOWN, _GONE = object(), object()
 
 
-class Position(NamedTuple):
-    """The last event that the rows have followed, and what the ledger keeps with it."""
-
-    seq: int
-    hash: str
-    saved: bytes
-
-
 class RowTable(Generic[V]):
     """One table. `changed` are the rows that are not written yet, `known` those that were read."""
 
@@ -62,6 +57,7 @@ class RowTable(Generic[V]):
         self._owner, self.number, self.codec = owner, number, codec
         self.changed: dict[str, Any] = {}
         self.known: dict[str, Any] = {}
+        self.is_filled: bool | None = None  # whether it has rows in the database; None: that was not asked yet
 
     def get(self, key: Key) -> V | None:
         name = encoded(key)
@@ -73,7 +69,10 @@ class RowTable(Generic[V]):
         return None if found is _GONE else found
 
     def _read(self, name: str) -> Any:
-        row = self._owner.db.execute(_GET, (self.number, name)).fetchone()
+        try:
+            row = self._owner.db.execute(_GET, (self.number, name)).fetchone()
+        except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
+            row = None
         found = _GONE if row is None else self.codec.load(row[0])
         self._owner.cache(self, name, found)
         return found
@@ -82,7 +81,11 @@ class RowTable(Generic[V]):
         return self.get(key) is not None
 
     def __bool__(self) -> bool:
-        return next(self.under(), None) is not None
+        if self.changed:
+            return next(self.under(), None) is not None
+        if self.is_filled is None:
+            self.is_filled = self._owner.db.execute(_ANY, (self.number,)).fetchone() is not None
+        return self.is_filled
 
     def set(self, key: Key, value: V) -> None:
         self._change(encoded(key), value)
@@ -139,23 +142,36 @@ class RowTable(Generic[V]):
 
 
 class TablesInRows:
-    """The tables of one state, as rows of a database."""
+    """The tables of one state, as rows of the database that is attached."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self.db = db
+    db: sqlite3.Connection
+
+    def __init__(self, db: sqlite3.Connection | None = None) -> None:
         self.tables: dict[str, RowTable[Any]] = {}
         self.undo: list[tuple[RowTable[Any], str, Any]] | None = None
         self.position: Position | None = None  # of the rows in the database, as last seen
         self._cached = 0
-        self._numbers: dict[str, int] = dict(db.execute("SELECT name, id FROM state_table").fetchall())
+        if db is not None:
+            self.attach(db)
 
     def table(self, name: str, codec: Codec = PLAIN) -> RowTable[Any]:
         assert name not in self.tables, name
-        if name not in self._numbers:
-            self.db.execute("INSERT OR IGNORE INTO state_table (name) VALUES (?)", (name,))
-            [(self._numbers[name],)] = self.db.execute("SELECT id FROM state_table WHERE name = ?", (name,))
-        made = self.tables[name] = RowTable(self, self._numbers[name], codec)
+        made = self.tables[name] = RowTable(self, -1, codec)
+        if hasattr(self, "db"):
+            self.attach(self.db)
         return made
+
+    def attach(self, db: sqlite3.Connection) -> None:
+        """Read and write the rows of this database from now on."""
+        numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
+        if fresh := [(name,) for name in self.tables if name not in numbers]:
+            db.executemany("INSERT OR IGNORE INTO state_table (name) VALUES (?)", fresh)
+            numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
+        self.db = db
+        for name, table in self.tables.items():
+            table.number = numbers[name]
+        self.discard()
+        self.position = None
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
         if self._cached >= _CACHED:
@@ -167,7 +183,14 @@ class TablesInRows:
         """Somebody else may have changed the rows: read them again."""
         for table in self.tables.values():
             table.known.clear()
+            table.is_filled = None
         self._cached = 0
+
+    def discard(self) -> None:
+        """Forget what is not written."""
+        for table in self.tables.values():
+            table.changed.clear()
+        self.forget()
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
@@ -190,12 +213,6 @@ class TablesInRows:
         self.discard()
         self.position = None
 
-    def discard(self) -> None:
-        """Forget what is not written."""
-        for table in self.tables.values():
-            table.changed.clear()
-        self.forget()
-
     # -- the database ------------------------------------------------------------------------------------------------
 
     def look(self) -> Position | None:
@@ -211,23 +228,26 @@ class TablesInRows:
         """The number of rows that are not written yet."""
         return sum(len(table.changed) for table in self.tables.values())
 
-    def save(self, position: Position) -> None:
-        """Write what is not written, and the position that it belongs to."""
+    def save(self, position: Position | None) -> None:
+        """Write what is not written, and the position that it belongs to; None: there is none."""
         fresh, gone = list[tuple[int, str, bytes]](), list[tuple[int, str]]()
-        for table in self.tables.values():
-            if table.changed:
-                number, dump = table.number, table.codec.dump
-                for name, value in table.changed.items():
-                    gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value)))
+        changed = [table for table in self.tables.values() if table.changed]
+        for table in changed:
+            number, dump = table.number, table.codec.dump
+            for name, value in table.changed.items():
+                gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value)))
         with self.writing():
             self.db.executemany(_SET, fresh)
-            self.db.executemany(_DROP, gone)
-            self.db.execute(_SET_POSITION, (SHAPE, *position))
-        for table in self.tables.values():
-            if table.changed:
-                for name, value in table.changed.items():
-                    self.cache(table, name, value)
-                table.changed = {}
+            if gone:
+                self.db.executemany(_DROP, gone)
+            self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
+        for table in changed:
+            self._cached += len(table.changed)
+            table.known.update(table.changed)
+            table.changed.clear()
+            table.is_filled = None
+        if self._cached > _CACHED:
+            self.forget()
         self.position = position
 
     @contextmanager
@@ -246,7 +266,7 @@ class TablesInRows:
 
 def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
-    start = encoded(prefix) if prefix else ""
+    start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
     high = start + _NEXT if prefix else _LAST
     return (low + encoded(after) + _NEXT if after else low), high

@@ -1,0 +1,244 @@
+"""`state.db`: the file in which a state is kept, with its position in the ledger.
+
+It follows from the ledger, so it is never repaired: one that cannot be used is replaced by a new one, which the ledger
+fills. Where it cannot be written (a folder that is read-only here, a full disk), the rows are in a temporary database
+of this process, and what was not written stays in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from tallystick.projections.tables.rows import SCHEMA, SHAPE, TablesInRows
+from tallystick.records.errors import NotWritten
+from tallystick.records.event import Position
+
+_PRAGMAS = (
+    "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-16000",
+    "PRAGMA wal_autocheckpoint=4000",
+)  # fmt: skip
+_PRIVATE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-64000")
+_TIMEOUT = 30.0
+_MANY = 20_000  # changed rows that are written before the end
+_ENDS = ("-wal", "-shm", "-journal")
+
+
+class StateFile:
+    """The rows of a state in a folder. The ledger's lock says who may write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.tables = path, TablesInRows()
+        self._db: sqlite3.Connection | None = None
+        self._inode = -1  # of the file that is attached; -1: none is, or a temporary one
+        self._version = -1  # SQLite's own, which rises when others write
+        self._is_bad = False
+        self._fixed: tuple[int, int] | None = None  # the size and time of a file that is read as if nobody wrote it
+        self._is_alone = False  # the temporary database is to be put in the place of the file
+
+    # -- opening -----------------------------------------------------------------------------------------------------
+
+    def look(self, *, writable: bool) -> Position | None:
+        """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
+        try:
+            if self._is_bad or not self._is_in_place():
+                self._open(writable)
+            if self._db is None:
+                return None
+            self.tables.discard()
+            return self._looked()
+        except (sqlite3.Error, OSError, ValueError):
+            self.close()
+            return None
+
+    def _looked(self) -> Position | None:
+        assert self._db is not None
+        [self._version] = self._db.execute("PRAGMA data_version").fetchone()
+        return self.tables.look()
+
+    def _is_in_place(self) -> bool:
+        """True if the file is the one that is attached. SQLite does not notice changes of one that it has as fixed."""
+        is_same = self._db is not None and self._inode == _inode(self.path)
+        if not is_same or self._fixed is None:
+            return is_same
+        return self._fixed == _stamp(self.path) and not os.path.exists(f"{self.path}-wal")
+
+    def _open(self, writable: bool) -> None:
+        self.close()
+        inode = _inode(self.path)
+        if inode < 0:
+            return
+        is_fixed = not writable and not os.path.exists(f"{self.path}-wal")  # nobody writes it now
+        how = "mode=rw" if writable else "mode=ro&immutable=1" if is_fixed else "mode=ro"
+        stamp = _stamp(self.path) if is_fixed else None
+        db = _connect(f"file:{quote(os.fsencode(self.path))}?{how}", uri=True)
+        try:
+            for pragma in _PRAGMAS if writable else ():
+                db.execute(pragma)
+            if db.execute("SELECT 1 FROM state_position WHERE shape = ?", (SHAPE,)).fetchone():
+                self.tables.attach(db)
+                self._db, self._inode, self._is_bad, self._fixed = db, inode, False, stamp
+        finally:
+            if self._db is not db:
+                db.close()
+
+    def restart(self, *, alone: bool) -> None:
+        """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
+
+        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order.
+        """
+        self.close()
+        self._is_alone = alone
+        if alone and not os.path.lexists(self.path):
+            with suppress(sqlite3.Error, OSError):
+                self._attach(self._made(self.path), _inode(self.path))
+                return
+        db = _connect("")
+        for statement in (*_PRIVATE, *SCHEMA):
+            db.execute(statement)
+        self._attach(db, -1)
+
+    def _attach(self, db: sqlite3.Connection, inode: int) -> None:
+        self.tables.attach(db)
+        self._db, self._inode, self._is_bad, self._fixed = db, inode, False, None
+        self._looked()
+
+    def _made(self, path: Path) -> sqlite3.Connection:
+        """A new file with empty tables."""
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        db = _connect(path)
+        try:
+            for statement in (*_PRAGMAS, "BEGIN", *SCHEMA, "COMMIT"):
+                db.execute(statement)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _publish(self) -> None:
+        """Put the temporary database in the place of the file. If it cannot be written, it stays temporary."""
+        assert self._db is not None
+        fresh = self.path.with_name(f"{self.path.name}.new")
+        with suppress(sqlite3.Error, OSError):
+            with suppress(FileNotFoundError):
+                os.remove(fresh)
+            os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            self._db.execute("VACUUM INTO ?", (os.fspath(fresh),))
+            self._replace_by(fresh)
+
+    def _replace_by(self, fresh: Path) -> None:
+        with open(fresh, "rb+") as file:
+            os.fsync(file.fileno())
+        self.close()
+        if self.path.is_dir() and not self.path.is_symlink():
+            os.rename(self.path, f"{self.path}.aside-{os.urandom(4).hex()}")
+        os.replace(fresh, self.path)
+        for end in _ENDS:
+            with suppress(FileNotFoundError):
+                os.remove(f"{self.path}{end}")
+        self._open(writable=True)
+        if self._db is not None:
+            self._looked()
+
+    def close(self) -> None:
+        db, self._db, self._inode = self._db, None, -1
+        if db is not None:
+            with suppress(sqlite3.Error):
+                db.close()
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def has_moved(self) -> bool:
+        """True if others wrote rows since the last look, or the file cannot be used any more."""
+        if self._db is None:
+            return True
+        if self._inode < 0:
+            return False
+        try:
+            [version] = self._db.execute("PRAGMA data_version").fetchone()
+            return self._is_bad or version != self._version or not self._is_in_place()
+        except sqlite3.Error:
+            return True
+
+    def pin(self, seq: int) -> bool:
+        """Until `unpin`, read the rows as they are now. False, if others wrote some of later events than this.
+
+        Rows of earlier events do no harm: what is in memory hides them.
+        """
+        if self._db is None:
+            return False
+        if self._inode < 0 or self._db.in_transaction:
+            return not self._is_bad
+        try:
+            self._db.execute("BEGIN")
+            [version] = self._db.execute("PRAGMA data_version").fetchone()
+            if version == self._version and self._fixed is None:
+                return not self._is_bad
+            if not self._is_in_place():
+                return False
+            self.tables.forget()
+            row = self._db.execute("SELECT seq FROM state_position").fetchone()
+            if row is None or row[0] > seq:
+                return False
+            self._version = version
+            return not self._is_bad
+        except sqlite3.Error:
+            self._is_bad = True
+            return False
+
+    def unpin(self) -> None:
+        if self._db is not None and self._db.in_transaction:
+            self._db.execute("COMMIT")
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def spill(self) -> None:
+        """Write what is many, without a position: if this process dies now, all is folded again."""
+        if self.tables.changes() > _MANY:
+            with suppress(sqlite3.Error, OSError):
+                self.tables.save(None)
+
+    def save(self, position: Position) -> None:
+        """Write all that is not written, with the position; what cannot be written stays in memory."""
+        if self._db is None or (self._inode >= 0 and not self._is_in_place()):
+            return
+        with suppress(sqlite3.Error, OSError):
+            self.tables.save(position)
+            if self._inode < 0 and self._is_alone:
+                self._publish()
+
+    def rewrite(self) -> None:
+        """Replace the file by one in which nothing is left of removed rows."""
+        if self._db is None or self._inode < 0:
+            return
+        fresh = self.path.with_name(f"{self.path.name}.new")
+        with suppress(FileNotFoundError):
+            os.remove(fresh)
+        os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            self._db.execute("VACUUM INTO ?", (os.fspath(fresh),))
+        except sqlite3.Error as error:
+            os.remove(fresh)
+            raise NotWritten(f"{self.path} could not be written without what was erased: {error}") from error
+        self._replace_by(fresh)
+
+
+def _connect(name: Path | str, **options: bool) -> sqlite3.Connection:
+    return sqlite3.connect(
+        name, timeout=_TIMEOUT, isolation_level=None, check_same_thread=False, cached_statements=256, **options
+    )
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def _inode(path: Path) -> int:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return -1
