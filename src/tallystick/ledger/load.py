@@ -193,8 +193,9 @@ def load(
     loaded = loaded or _from_the_first_line(folder, fd, size, first, state, witness, kept)
     if is_refused and loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)
-    is_seen = position is not None and len(position.hash) == 64
-    loaded.seen = Witness(position.seq, position.hash, name="state.db") if position and is_seen else None
+    saved = Saved.read(position) if position else None
+    if saved and saved.standing.ledger == loaded.standing.ledger:  # else it is another memory's
+        loaded.seen = Witness(saved.place.seq, saved.place.hash, name="state.db")
     return loaded
 
 

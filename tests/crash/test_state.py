@@ -1,0 +1,151 @@
+"""Whatever becomes of state.db, a memory says what its ledger says."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tallystick import ChronoRecord, ChronoStore, Memory
+from tallystick.repair.check import check
+from tallystick.repair.witness import difference
+from tallystick.state.state import State
+from tests.crash.folder import at_length
+
+WRITE = """
+import sys
+from tallystick import Memory
+with Memory(sys.argv[1]) as memory:
+    for number in range(100_000):
+        memory.remember(f"{sys.argv[2]} said {number}", key=f"{sys.argv[2]}{number % 7}")
+        print(number, flush=True)
+"""
+
+
+def writer(folder: Path, name: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", WRITE, os.fspath(folder), name], stdout=subprocess.PIPE)
+
+
+def is_as_the_ledger_says(folder: Path) -> None:
+    """The state, as a process has it that opens the memory now, and as state.db has it, is the fold of the lines."""
+    with Memory(folder) as memory:
+        said = memory._folder.state.dump()
+        folded = State()
+        for event in memory._folder.events():
+            folded.apply(event)
+        assert said == folded.dump()
+    assert difference(folder / "state.db", folded.tables) == ""
+    assert [finding.code for finding in check(folder) if finding.severity == "error"] == []
+
+
+@pytest.mark.parametrize(("rounds", "seed"), at_length(3, 40, seeds=2))
+def test_a_writer_that_is_killed_at_any_moment_leaves_a_state_that_catches_up(tmp_path, rounds, seed):
+    drawn, acknowledged = random.Random(seed), -1
+    for life in range(rounds):
+        child = writer(tmp_path / "m", f"life{life}-")
+        assert child.stdout is not None
+        for _ in range(drawn.randrange(1, 150)):
+            acknowledged = int(child.stdout.readline())
+        time.sleep(drawn.random() / 200)
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+        with Memory(tmp_path / "m") as memory:
+            text = memory.show(f"life{life}-{acknowledged % 7}").text
+            assert int(text.rpartition(" ")[2]) >= acknowledged - 6
+        is_as_the_ledger_says(tmp_path / "m")
+
+
+@pytest.mark.parametrize(("seconds", "seed"), at_length(2, 60, seeds=1))
+def test_two_writers_and_a_reader_agree(tmp_path, seconds, seed):
+    with Memory(tmp_path / "m") as reader:
+        reader.remember("the first")
+        children = [writer(tmp_path / "m", name) for name in ("ana", "bob")]
+        until, seen = time.monotonic() + seconds, 0
+        while time.monotonic() < until:
+            count = len(reader.beliefs.all())
+            end = reader._folder.ledger.end.seq
+            assert end >= seen
+            assert 1 <= count <= 15
+            seen = end
+        for child in children:
+            child.send_signal(signal.SIGTERM)
+            child.communicate()
+        assert seen > 2
+    is_as_the_ledger_says(tmp_path / "m")
+
+
+def removed(path: Path, _: bytes) -> None:
+    for each in path.parent.glob("state.db*"):
+        each.unlink()
+
+
+def truncated(path: Path, _: bytes) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def emptied(path: Path, _: bytes) -> None:
+    path.write_bytes(b"")
+
+
+def scribbled(path: Path, _: bytes) -> None:
+    path.write_bytes(b"no database " * 2000)
+
+
+def rolled_back(path: Path, earlier: bytes) -> None:
+    path.write_bytes(earlier)
+
+
+def replaced(path: Path, _: bytes) -> None:
+    """By the state of another memory."""
+    with ChronoStore(path.parent.parent / "other") as other:
+        other.upsert(ChronoRecord(id="theirs", label="what another memory says"))
+    shutil.copy(path.parent.parent / "other" / ".chronomemory" / "state.db", path)
+
+
+def a_folder(path: Path, _: bytes) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("what", [removed, truncated, emptied, scribbled, rolled_back, replaced, a_folder])
+def test_whatever_becomes_of_the_file_between_two_openings(tmp_path, what: Callable[[Path, bytes], None]):
+    path = tmp_path / "m" / "state.db"
+    with Memory(tmp_path / "m") as memory:
+        for number in range(5):
+            memory.remember(f"number {number}", key=f"n{number}")
+    earlier = path.read_bytes()
+    with Memory(tmp_path / "m") as memory:
+        for number in range(5, 200):
+            memory.remember(f"number {number}", key=f"n{number}")
+        memory.forget("n3")
+    what(path, earlier)
+
+    with Memory(tmp_path / "m", read_only=True) as looking:
+        assert looking.show("n150").text == "number 150"
+        assert looking.show("n3").status == "tombstone"
+    with Memory(tmp_path / "m") as memory:
+        assert memory.show("n150").text == "number 150"
+
+        memory.remember("and on", key="on")
+    is_as_the_ledger_says(tmp_path / "m")
+
+
+@pytest.mark.parametrize("what", [removed, a_folder])
+def test_whatever_becomes_of_the_file_while_it_is_open(tmp_path, what: Callable[[Path, bytes], None]):
+    with Memory(tmp_path / "m") as memory:
+        for number in range(100):
+            memory.remember(f"number {number}", key=f"n{number}")
+        what(tmp_path / "m" / "state.db", b"")
+        assert memory.show("n42").text == "number 42"
+        for number in range(100):
+            memory.remember(f"again {number}", key=f"n{number}")
+        assert memory.show("n42").text == "again 42"
+    is_as_the_ledger_says(tmp_path / "m")
