@@ -159,7 +159,7 @@ def changed(
         page = parse(edit.text, page.zone)
     if any(row.supersedes != "[]" for row in due):
         page = _folded(page, due)
-    is_any, drafts, page = page is not as_read, list[Draft](), _narrowed(page, due, recorded)
+    is_any, drafts, page = page is not as_read, list[Draft](), _narrowed(page, due)
     edit, there = Edit(page), _first(page)
     is_moved = is_on_another_clock(page, file)
     for row in due:
@@ -211,10 +211,10 @@ def _folded(page: Page, due: Sequence[Entry]) -> Page:
     return parse(rewritten(page, made), page.zone) if made else page
 
 
-def _narrowed(page: Page, due: Sequence[Entry], recorded: Collection[str]) -> Page:
-    """The page with those entries as they are recorded: what was typed below their words is none of them."""
-    words = {row.id: row.content for row in due if row.id in recorded}
-    if not words:
+def _narrowed(page: Page, due: Sequence[Entry]) -> Page:
+    """The page with those entries without what was typed below their words: that is none of them, and stays."""
+    words = {row.id: row.content for row in due}
+    if not any(each.id in words for each in page.entries):
         return page
     return replace(page, entries=tuple(
         parted(page, each, words[each.id])[0] if each.id in words else each for each in page.entries
