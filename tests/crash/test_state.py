@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import ChronoRecord, ChronoStore, Memory
+from tallystick.records.errors import Busy
 from tallystick.repair.check import check
 from tallystick.repair.witness import difference
 from tallystick.state.state import State
@@ -148,4 +149,26 @@ def test_whatever_becomes_of_the_file_while_it_is_open(tmp_path, what: Callable[
         for number in range(100):
             memory.remember(f"again {number}", key=f"n{number}")
         assert memory.show("n42").text == "again 42"
+    is_as_the_ledger_says(tmp_path / "m")
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_pages_in_the_middle_that_are_no_pages_cost_one_call_at_most(tmp_path, is_open):
+    path, busy = tmp_path / "m" / "state.db", 0
+    with Memory(tmp_path / "m") as memory:
+        for number in range(2000):
+            memory.remember(f"number {number}", key=f"n{number}")
+    memory = Memory(tmp_path / "m") if is_open else None
+    with open(path, "r+b") as file:
+        file.seek(4096 * 9)
+        file.write(b"\xa5" * (path.stat().st_size - 4096 * 9))
+    with memory or Memory(tmp_path / "m") as memory:
+        for number in range(0, 2000, 50):
+            try:
+                found = memory.show(f"n{number}")
+            except Busy:
+                busy += 1
+                found = memory.show(f"n{number}")
+            assert found.text == f"number {number}"
+    assert busy <= 1
     is_as_the_ledger_says(tmp_path / "m")

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 from tallystick.ledger import backup, erase_everywhere as erase, format as fmt, genesis as begin, recover, snapshot
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, write_all, write_new
 from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.load import Folded, Kept
+from tallystick.ledger.load import Folded, StateStore
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.reader import LedgerReader, Pins
 from tallystick.ledger.scan import Place
@@ -169,7 +169,7 @@ class Ledger(LedgerReader):
         reach: Reach | None = None,
         before: Before | None = None,
         then: Then | None = None,
-        kept: Kept | None = None,
+        store: StateStore | None = None,
     ) -> None:
         """Open `folder`, which is created if it does not exist; then `begin_with` goes into the first line.
 
@@ -187,7 +187,9 @@ class Ledger(LedgerReader):
         self._moment, self._ulid_time = "", ""  # of the write that is in progress
         self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
         self._write, self._transaction = _Writing(self, transaction=False), _Writing(self, transaction=True)
-        super().__init__(folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins, kept=kept)
+        super().__init__(
+            folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins, store=store
+        )
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -482,7 +484,7 @@ class Ledger(LedgerReader):
 
     def _maintain(self) -> None:
         """After a write, take a snapshot if one is due. If that fails, the write stays; the next try is not sooner."""
-        if self._kept is None and snapshot.due(self._end.seq - self.standing.snapshot_seq, self.state.records()):
+        if self._store is None and snapshot.due(self._end.seq - self.standing.snapshot_seq, self.state.records()):
             try:
                 self._take_snapshot()
             except (OSError, TallystickError):
@@ -631,11 +633,11 @@ class Ledger(LedgerReader):
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
         erase.hollow_out_audit(self._disk, self.folder, frozenset(line for lines in pending.values() for line in lines))
-        if self._kept is None or self.folder.snapshot.exists() or self.chain().first > 0:
+        if self._store is None or self.folder.snapshot.exists() or self.chain().first > 0:
             self._take_snapshot()
-        if self._kept is not None:
+        if self._store is not None:
             self._save()
-            self._kept.rewrite()
+            self._store.rewrite()
         for seq in pending:
             self._own(fmt.ERASED, {"of": seq})
         self._save()

@@ -32,8 +32,12 @@ _MANY = 5_000  # lines, after which what they changed is written
 REFUSED_WRITE = "the last write was refused and could not be removed"
 
 
-class Kept(Protocol):
-    """Where a state is kept between openings: rows in a file, and their position. The ledger says when."""
+class StateStore(Protocol):
+    """Where a state is stored between openings: rows in a file, and their position. The ledger says when."""
+
+    @property
+    def is_bad(self) -> bool:
+        """True if the file could not be read, or is not in its place any more."""
 
     def look(self, *, writable: bool) -> Position | None:
         """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
@@ -170,7 +174,7 @@ class Loaded:
 
 
 def load(
-    folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, kept: Kept | None = None, *,
+    folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, store: StateStore | None = None, *,
     alone: bool = False, writable: bool = False,
 ) -> Loaded:  # fmt: skip
     """Apply the folder to `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
@@ -180,17 +184,17 @@ def load(
         witness = witness._replace(length=-1)  # it is the length of an earlier segment
     is_refused = witness is not None and witness.mark == "refused" and 0 <= witness.length < size
     size = witness.length if witness and is_refused else size
-    position = kept.look(writable=writable) if kept else None
+    position = store.look(writable=writable) if store else None
     found = usable(position, fd, first, size)
     loaded = None
-    if kept and found and not _is_damaged_before(found.place, fd, size, line, erased_in_copy(folder)):
-        loaded = _from_rows(found, fd, size, state, witness, kept, erased_in_copy(folder))
-    elif kept:
-        kept.restart(alone=alone)
+    if store and found and not _is_damaged_before(found.place, fd, size, line, erased_in_copy(folder)):
+        loaded = _from_rows(found, fd, size, state, witness, store, erased_in_copy(folder))
+    elif store:
+        store.restart(alone=alone)
     for candidate in () if loaded else snapshot.candidates(folder):
         if not loaded and candidate.segment == first and candidate.place.offset <= size:
             loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder))
-    loaded = loaded or _from_the_first_line(folder, fd, size, first, state, witness, kept)
+    loaded = loaded or _from_the_first_line(folder, fd, size, first, state, witness, store)
     if is_refused and loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)
     saved = Saved.read(position) if position else None
@@ -210,7 +214,7 @@ class Saved(NamedTuple):
     def position(self) -> Position:
         place, standing = self.place, self.standing
         return Position(place.seq, place.hash, orjson.dumps({
-            "offset": place.offset, "ts": place.ts, "stretch": self.segment, "tree": self.tree.to_json(),
+            "offset": place.offset, "ts": place.ts, "segment": self.segment, "tree": self.tree.to_json(),
             "standing": standing.dump(), "snapshot": standing.snapshot_seq,
         }))  # fmt: skip
 
@@ -220,7 +224,7 @@ class Saved(NamedTuple):
             raw = orjson.loads(position.saved)
             place = Place(int(raw["offset"]), position.seq, position.hash, str(raw["ts"]))
             standing = LedgerMetadata.load(raw["standing"], int(raw["snapshot"]), place.ts)
-            return cls(place, int(raw["stretch"]), Range.from_json(raw["tree"]), standing)
+            return cls(place, int(raw["segment"]), Range.from_json(raw["tree"]), standing)
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
             return None
 
@@ -247,12 +251,12 @@ def _is_damaged_before(place: Place, fd: int, size: int, first: fmt.Line | None,
 
 
 def _from_rows(
-    saved: Saved, fd: int, size: int, state: Folded, witness: Witness | None, kept: Kept, erased: set[str]
+    saved: Saved, fd: int, size: int, state: Folded, witness: Witness | None, store: StateStore, erased: set[str]
 ) -> Loaded:  # fmt: skip
     found = scan(fd, saved.place, size)
     verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
     lines = raw_lines(fd, saved.place.offset, verdict.end.offset)
-    saved.tree.extend(_apply(lines, state, saved.standing, kept))
+    saved.tree.extend(_apply(lines, state, saved.standing, store))
     return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq)
 
 
@@ -272,7 +276,7 @@ def _from_snapshot(
 
 
 def _from_the_first_line(
-    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, kept: Kept | None = None
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, store: StateStore | None
 ) -> Loaded:
     earlier = [segment for segment in folder.sealed_segments() if segment.last is not None and segment.last < first]
     start, scans = _scan_sealed(folder, earlier, first)
@@ -285,8 +289,8 @@ def _from_the_first_line(
     standing, tree = LedgerMetadata(), Range()
     state.clear()
     for segment in earlier:
-        tree.extend(_apply(file_lines(segment.path), state, standing, kept))
-    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, kept))
+        tree.extend(_apply(file_lines(segment.path), state, standing, store))
+    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, store))
     return Loaded(verdict, standing, tree, first)
 
 
@@ -312,12 +316,12 @@ def _bad_segment(segment: Segment, bad: Bad) -> Damaged:
 
 
 def _apply(
-    lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata, kept: Kept | None = None
+    lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata, store: StateStore | None = None
 ) -> Iterator[bytes]:  # fmt: skip
     """Apply the lines one by one, and return their leaves."""
     for number, (_, raw) in enumerate(lines, 1):
-        if kept and number % _MANY == 0:
-            kept.spill()
+        if store and number % _MANY == 0:
+            store.spill()
         line = fmt.parse(raw)
         fold_line(line, state, standing)
         yield leaf_hash(line.slice)

@@ -25,7 +25,7 @@ from tallystick.ledger.backup import finish, left_in
 from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import Folded, Kept, LedgerMetadata, Loaded, Saved, fold_line, load, usable
+from tallystick.ledger.load import Folded, LedgerMetadata, Loaded, Saved, StateStore, fold_line, load, usable
 from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import START, Place, scan
@@ -79,9 +79,9 @@ class LedgerReader:
 
     def __init__(
         self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, timeout: float, pins: Pins | None = None,
-        kept: Kept | None = None,
+        store: StateStore | None = None,
     ) -> None:  # fmt: skip
-        self.folder, self.state, self._pins, self._kept = Folder(folder), state, pins, kept
+        self.folder, self.state, self._pins, self._store = Folder(folder), state, pins, store
         self.standing, self.trouble = LedgerMetadata(), None
         self._disk, self.dead = disk, ""  # why it cannot be used any more
         self._gate = Gate(self)
@@ -164,8 +164,8 @@ class LedgerReader:
             if self._fd >= 0:
                 self._disk.close(self._fd)
             self._fd = -1
-            if self._kept is not None:
-                self._kept.close()
+            if self._store is not None:
+                self._store.close()
             self._lock.close()
             self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
@@ -223,31 +223,31 @@ class LedgerReader:
         """Everything that was written is known in the block, and nothing changes meanwhile in this process."""
         with self.turn():
             self.refresh()
-            if self._kept is None or self._lock.held:
+            if self._store is None or self._lock.held:
                 yield
                 return
-            self._pin(self._kept)
+            self._pin(self._store)
             try:
                 yield
             finally:
-                self._kept.unpin()
+                self._store.unpin()
 
-    def _pin(self, kept: Kept) -> None:
+    def _pin(self, store: StateStore) -> None:
         """Read the rows of the last event known here, and no others. Somebody may write meanwhile: then look again."""
         for _ in range(_LOOKS):
-            if kept.pin(self._end.seq):
+            if store.pin(self._end.seq):
                 return
-            kept.unpin()
+            store.unpin()
             with self._lock.shared():
                 if self._look() or not self.writable:
                     continue
             with self._lock.exclusive():
                 self._catch_up()
-        kept.pin(self._end.seq)
+        store.pin(self._end.seq)
 
     def _keep_up(self) -> bool:
         """Under any lock: read what a writer finished. False if recovery may be needed."""
-        if self.trouble is not None:
+        if self.trouble is not None or (self._store is not None and self._store.is_bad):
             return False
         try:
             found = os.stat(self._wal)
@@ -258,15 +258,15 @@ class LedgerReader:
         witness = self._lock.witness()
         if found.st_ino != self._inode or witness is None or witness.recover or witness.length != found.st_size:
             return False
-        if self._kept is not None and self._kept.has_moved() and not self._adopt(self._kept, found.st_size):
+        if self._store is not None and self._store.has_moved() and not self._adopt(self._store, found.st_size):
             return False
         if witness.length == self._end.offset:
             return witness.hash == self._end.hash and self._tip_is_mine()
         return found.st_size > self._end.offset and self._follow(found.st_size)
 
-    def _adopt(self, kept: Kept, size: int) -> bool:
+    def _adopt(self, store: StateStore, size: int) -> bool:
         """Go to the place of the rows that others have written. False, if they are of no use here."""
-        saved = usable(kept.look(writable=self.writable), self._fd, self._segment, size)
+        saved = usable(store.look(writable=self.writable), self._fd, self._segment, size)
         if saved is None or saved.segment != self._segment or saved.standing.ledger != self.standing.ledger:
             return False
         if not self._tip_is_mine():  # the lines that this process knows are not there any more
@@ -356,13 +356,13 @@ class LedgerReader:
         A state without the events that a newer program wrote is not kept: that program, or this one once it is newer,
         would take it for whole.
         """
-        if self._kept is not None and self._end.seq - self._saved >= every and not self.standing.strange:
-            self._kept.save(Saved(self._end, self._segment, self.tree(), self.standing).position())
+        if self._store is not None and self._end.seq - self._saved >= every and not self.standing.strange:
+            self._store.save(Saved(self._end, self._segment, self.tree(), self.standing).position())
             self._saved = self._end.seq
 
     def _save_at_last(self) -> None:
         """The same before closing, if nobody else is at it: else they know all of it too."""
-        is_due = self._kept is not None and self._fd >= 0 and self._end.seq > self._saved
+        is_due = self._store is not None and self._fd >= 0 and self._end.seq > self._saved
         if is_due and self.writable and not self.dead and self.trouble is None and self._lock.take_now():
             try:
                 if self._keep_up():
@@ -394,8 +394,8 @@ class LedgerReader:
         return loaded.verdict if loaded.verdict.kind == "torn" else None
 
     def _load(self, size: int, witness: Witness | None) -> Loaded:
-        kept, alone = self._kept, self.writable and self._lock.held
-        return load(self.folder, self._fd, size, self.state, witness, kept, alone=alone, writable=self.writable)
+        store, alone = self._store, self.writable and self._lock.held
+        return load(self.folder, self._fd, size, self.state, witness, store, alone=alone, writable=self.writable)
 
     def _reopen(self) -> None:
         """Open the live segment. Its last lines, and its name, may not be on the medium yet: sync them."""

@@ -86,7 +86,7 @@ class Database:
             for pragma in pragmas:
                 run_patiently(self.db, pragma)
             self._ensure_tables(tuple(schema), alone=alone or path in ("", IN_MEMORY))
-            self._inode = _inode(path)
+            self._inode = inode_of(path)
         except BaseException:
             self.db.close()
             raise
@@ -96,7 +96,7 @@ class Database:
 
     def is_in_place(self) -> bool:
         """True if the file still has its name: somebody may have replaced or removed it."""
-        return self.path == IN_MEMORY or _inode(self.path) == self._inode
+        return self.path == IN_MEMORY or inode_of(self.path) == self._inode
 
     def close(self) -> None:
         self.db.close()
@@ -147,18 +147,24 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """An exclusive write transaction. Within one, it is a part of that."""
-        is_part = self.db.in_transaction
-        if is_part:
+        if self.db.in_transaction:
             yield
             return
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self.db):
             yield
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """An exclusive write transaction: all of it or, if anything fails, nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
 
 
 @cache
@@ -170,7 +176,8 @@ def _empty(schema: tuple[str, ...]) -> bytes:
         return db.serialize()
 
 
-def _inode(path: Path | str) -> int:
+def inode_of(path: Path | str) -> int:
+    """The number of the file of that name; -1 if there is none."""
     try:
         return os.stat(path).st_ino
     except FileNotFoundError:

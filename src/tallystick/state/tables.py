@@ -95,7 +95,7 @@ class InMemory(Generic[V]):
     def set(self, key: Key, value: V) -> None:
         if self._owner.undo is not None:
             self._owner.undo.append((self, key, self._rows.get(key, _GONE)))
-        self.put(key, value)
+        self.put_back(key, value)
 
     def drop(self, key: Key) -> None:
         if key in self._rows:
@@ -103,7 +103,7 @@ class InMemory(Generic[V]):
                 self._owner.undo.append((self, key, self._rows[key]))
             self._remove(key)
 
-    def put(self, key: Key, value: Any) -> None:
+    def put_back(self, key: Key, value: Any) -> None:
         """Set or, if the value is `_GONE`, remove a row for good."""
         if value is _GONE:
             self._remove(key)
@@ -143,17 +143,10 @@ class InMemory(Generic[V]):
         """They are here."""
 
 
-class TablesInMemory:
-    """The tables of one state, in memory."""
+class Undo:
+    """What was there before each change since `begin`; None outside of a transaction."""
 
-    def __init__(self) -> None:
-        self.tables: dict[str, InMemory[Any]] = {}
-        self.undo: list[tuple[InMemory[Any], Key, Any]] | None = None  # what was there before; None: not to be undone
-
-    def table(self, name: str, codec: Codec = PLAIN) -> InMemory[Any]:
-        assert name not in self.tables, name
-        made = self.tables[name] = InMemory(self, codec)
-        return made
+    undo: list[tuple[Any, Key, Any]] | None = None  # the table, the key, and the value before
 
     def begin(self) -> None:
         self.undo = []
@@ -164,7 +157,19 @@ class TablesInMemory:
     def rollback(self) -> None:
         undo, self.undo = self.undo or [], None
         for table, key, before in reversed(undo):
-            table.put(key, before)
+            table.put_back(key, before)
+
+
+class TablesInMemory(Undo):
+    """The tables of one state, in memory."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, InMemory[Any]] = {}
+
+    def table(self, name: str, codec: Codec = PLAIN) -> InMemory[Any]:
+        assert name not in self.tables, name
+        made = self.tables[name] = InMemory(self, codec)
+        return made
 
     def clear(self) -> None:
         for table in self.tables.values():

@@ -44,10 +44,10 @@ class OpenFolder:
     """One open folder. Options are those of the ledger."""
 
     def __init__(self, folder: Path, *, zone: Callable[[], tzinfo] | None = None, **options: Any) -> None:
-        kept = StateFile(Folder(folder).state)
-        self.state, self._zone = State(kept.tables), zone
+        store = StateFile(Folder(folder).state)
+        self.state, self._zone = State(store.tables), zone
         self.outlet: Any = None  # filters what a program may read; None: a person, who may read everything
-        self.ledger = Ledger(folder, self.state, reach=_reach, kept=kept, **options)
+        self.ledger = Ledger(folder, self.state, reach=_reach, store=store, **options)
 
     def close(self) -> None:
         self.ledger.close()

@@ -23,17 +23,19 @@ acts = st.lists(
 )  # fmt: skip
 
 
-def in_rows() -> TablesInRows:
+def attached(tables: TablesInRows) -> TablesInRows:
     db = sqlite3.connect(":memory:", isolation_level=None)
     for statement in SCHEMA:
         db.execute(statement)
-    return TablesInRows(db)
+    tables.attach(db)
+    return tables
 
 
 @given(acts, fields, fields, fields)
 def test_both_give_the_same_answers(what, one, two, after):
-    memory, rows = TablesInMemory(), in_rows()
+    memory, rows = TablesInMemory(), TablesInRows()
     tables = [memory.table("t"), rows.table("t")]
+    attached(rows)
     for act, *given_ in what:
         if act in ("set", "drop"):
             for table in tables:
@@ -66,8 +68,9 @@ def test_a_key_comes_back_from_its_string(key):
 
 @given(steps(), st.integers(1, 5))
 def test_a_state_in_rows_is_the_state_in_memory(story, often):
-    made, kept = MadeUp.of(story), in_rows()
+    made, kept = MadeUp.of(story), TablesInRows()
     state = State(kept)
+    attached(kept)
     for number, event in enumerate(made.events):
         state.apply(event)
         if number % often == 0:
@@ -77,8 +80,9 @@ def test_a_state_in_rows_is_the_state_in_memory(story, often):
 
 
 def test_rows_are_read_in_parts_and_by_many_keys_at_once():
-    kept = in_rows()
+    kept = TablesInRows()
     table = kept.table("t", TUPLE)
+    attached(kept)
     for number in range(2500):
         table.set(("x", f"{number:05d}"), (number,))
     kept.save(Position(1, "h", b"{}"))
@@ -90,13 +94,13 @@ def test_rows_are_read_in_parts_and_by_many_keys_at_once():
 
 
 def test_what_others_wrote_is_read_again():
-    kept, number = in_rows(), 0
+    kept = TablesInRows()
     table = kept.table("t")
+    attached(kept)
     table.set("a", 1)
     kept.save(Position(1, "h", b"{}"))
     assert table.get("a") == 1
-    number = table.number
-    kept.db.execute("UPDATE state_row SET value = '2' WHERE tab = ? AND key = 'a'", (number,))
+    kept.db.execute("UPDATE state_row SET value = '2' WHERE tab = ? AND key = 'a'", (table.number,))
     kept.db.execute("UPDATE state_position SET seq = 2")
     assert table.get("a") == 1
     assert kept.look() == Position(2, "h", b"{}")
@@ -104,8 +108,9 @@ def test_what_others_wrote_is_read_again():
 
 
 def test_a_failed_save_changes_nothing_and_can_be_done_again():
-    kept = in_rows()
+    kept = TablesInRows()
     table = kept.table("t")
+    attached(kept)
     table.set("a", 1)
     kept.db.execute("CREATE TRIGGER no BEFORE INSERT ON state_position BEGIN SELECT RAISE(ABORT, 'no'); END")
     with pytest.raises(sqlite3.IntegrityError):

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from tallystick.projections.database import inode_of
 from tallystick.projections.tables.rows import SCHEMA, SHAPE, TablesInRows
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Position
@@ -35,7 +36,6 @@ class StateFile:
         self._db: sqlite3.Connection | None = None
         self._inode = -1  # of the file that is attached; -1: none is, or a temporary one
         self._version = -1  # SQLite's own, which rises when others write
-        self._is_bad = False
         self._fixed: tuple[int, int] | None = None  # the size and time of a file that is read as if nobody wrote it
         self._is_alone = False  # the temporary database is to be put in the place of the file
 
@@ -44,7 +44,7 @@ class StateFile:
     def look(self, *, writable: bool) -> Position | None:
         """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
         try:
-            if self._is_bad or not self._is_in_place():
+            if self.is_bad:
                 self._open(writable)
             if self._db is None:
                 return None
@@ -61,14 +61,14 @@ class StateFile:
 
     def _is_in_place(self) -> bool:
         """True if the file is the one that is attached. SQLite does not notice changes of one that it has as fixed."""
-        is_same = self._db is not None and self._inode == _inode(self.path)
+        is_same = self._db is not None and self._inode == inode_of(self.path)
         if not is_same or self._fixed is None:
             return is_same
         return self._fixed == _stamp(self.path) and not os.path.exists(f"{self.path}-wal")
 
     def _open(self, writable: bool) -> None:
         self.close()
-        inode = _inode(self.path)
+        inode = inode_of(self.path)
         if inode < 0:
             return
         is_fixed = not writable and not os.path.exists(f"{self.path}-wal")  # nobody writes it now
@@ -80,7 +80,7 @@ class StateFile:
                 db.execute(pragma)
             if db.execute("SELECT 1 FROM state_position WHERE shape = ?", (SHAPE,)).fetchone():
                 self.tables.attach(db)
-                self._db, self._inode, self._is_bad, self._fixed = db, inode, False, stamp
+                self._db, self._inode, self._fixed = db, inode, stamp
         finally:
             if self._db is not db:
                 db.close()
@@ -94,7 +94,7 @@ class StateFile:
         self._is_alone = alone
         if alone and not os.path.lexists(self.path):
             with suppress(sqlite3.Error, OSError):
-                self._attach(self._made(self.path), _inode(self.path))
+                self._attach(self._made(self.path), inode_of(self.path))
                 return
         db = _connect("")
         for statement in (*_PRIVATE, *SCHEMA):
@@ -103,7 +103,7 @@ class StateFile:
 
     def _attach(self, db: sqlite3.Connection, inode: int) -> None:
         self.tables.attach(db)
-        self._db, self._inode, self._is_bad, self._fixed = db, inode, False, None
+        self._db, self._inode, self._fixed = db, inode, None
         self._looked()
 
     def _made(self, path: Path) -> sqlite3.Connection:
@@ -118,18 +118,18 @@ class StateFile:
             raise
         return db
 
-    def _publish(self) -> None:
-        """Put the temporary database in the place of the file. If it cannot be written, it stays temporary."""
+    def _replace_file(self) -> None:
+        """Put a copy of the rows, in which nothing is left of removed ones, in the place of the file."""
         assert self._db is not None
         fresh = self.path.with_name(f"{self.path.name}.new")
-        with suppress(sqlite3.Error, OSError):
-            with suppress(FileNotFoundError):
-                os.remove(fresh)
-            os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        with suppress(FileNotFoundError):
+            os.remove(fresh)
+        os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
             self._db.execute("VACUUM INTO ?", (os.fspath(fresh),))
-            self._replace_by(fresh)
-
-    def _replace_by(self, fresh: Path) -> None:
+        except sqlite3.Error:
+            os.remove(fresh)
+            raise
         with open(fresh, "rb+") as file:
             os.fsync(file.fileno())
         self.close()
@@ -144,12 +144,22 @@ class StateFile:
             self._looked()
 
     def close(self) -> None:
-        db, self._db, self._inode = self._db, None, -1
+        """Close it. A file that could not be read is removed: whoever opens the memory next makes another."""
+        db, self._db, is_file, self._inode = self._db, None, self._inode >= 0, -1
         if db is not None:
             with suppress(sqlite3.Error):
                 db.close()
+            if is_file and self.tables.is_bad:
+                for end in ("", *_ENDS):
+                    with suppress(OSError):
+                        os.remove(f"{self.path}{end}")
 
     # -- reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_bad(self) -> bool:
+        """True if the file could not be read, or is not in its place any more."""
+        return self.tables.is_bad or (self._inode >= 0 and not self._is_in_place())
 
     def has_moved(self) -> bool:
         """True if others wrote rows since the last look, or the file cannot be used any more."""
@@ -159,7 +169,7 @@ class StateFile:
             return False
         try:
             [version] = self._db.execute("PRAGMA data_version").fetchone()
-            return self._is_bad or version != self._version or not self._is_in_place()
+            return self.is_bad or version != self._version
         except sqlite3.Error:
             return True
 
@@ -171,27 +181,30 @@ class StateFile:
         if self._db is None:
             return False
         if self._inode < 0 or self._db.in_transaction:
-            return not self._is_bad
+            return not self.tables.is_bad
         try:
             self._db.execute("BEGIN")
             [version] = self._db.execute("PRAGMA data_version").fetchone()
-            if version == self._version and self._fixed is None:
-                return not self._is_bad
-            if not self._is_in_place():
+            if self.is_bad:
                 return False
+            if version == self._version and self._fixed is None:
+                return True
             self.tables.forget()
             row = self._db.execute("SELECT seq FROM state_position").fetchone()
             if row is None or row[0] > seq:
                 return False
             self._version = version
-            return not self._is_bad
+            return True
         except sqlite3.Error:
-            self._is_bad = True
+            self.tables.is_bad = True
             return False
 
     def unpin(self) -> None:
         if self._db is not None and self._db.in_transaction:
-            self._db.execute("COMMIT")
+            try:
+                self._db.execute("COMMIT")
+            except sqlite3.Error:
+                self.tables.is_bad = True
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -203,27 +216,20 @@ class StateFile:
 
     def save(self, position: Position) -> None:
         """Write all that is not written, with the position; what cannot be written stays in memory."""
-        if self._db is None or (self._inode >= 0 and not self._is_in_place()):
+        if self._db is None or self.is_bad:
             return
         with suppress(sqlite3.Error, OSError):
             self.tables.save(position)
             if self._inode < 0 and self._is_alone:
-                self._publish()
+                self._replace_file()
 
     def rewrite(self) -> None:
         """Replace the file by one in which nothing is left of removed rows."""
-        if self._db is None or self._inode < 0:
-            return
-        fresh = self.path.with_name(f"{self.path.name}.new")
-        with suppress(FileNotFoundError):
-            os.remove(fresh)
-        os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        try:
-            self._db.execute("VACUUM INTO ?", (os.fspath(fresh),))
-        except sqlite3.Error as error:
-            os.remove(fresh)
-            raise NotWritten(f"{self.path} could not be written without what was erased: {error}") from error
-        self._replace_by(fresh)
+        if self._db is not None and self._inode >= 0:
+            try:
+                self._replace_file()
+            except sqlite3.Error as error:
+                raise NotWritten(f"{self.path} could not be written without what was erased: {error}") from error
 
 
 def _connect(name: Path | str, **options: bool) -> sqlite3.Connection:
@@ -236,9 +242,3 @@ def _stamp(path: Path) -> tuple[int, int]:
     found = os.stat(path)
     return found.st_size, found.st_mtime_ns
 
-
-def _inode(path: Path) -> int:
-    try:
-        return os.stat(path).st_ino
-    except OSError:
-        return -1

@@ -15,8 +15,10 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
+from tallystick.projections.database import transaction
+from tallystick.records.errors import Busy
 from tallystick.records.event import Position
-from tallystick.state.tables import PLAIN, SEPARATOR, Codec, Key, decoded, encoded
+from tallystick.state.tables import PLAIN, SEPARATOR, Codec, Key, Undo, decoded, encoded
 
 V = TypeVar("V")
 
@@ -53,8 +55,10 @@ _UNKNOWN, _GONE = object(), object()
 class RowTable(Generic[V]):
     """One table. `changed` are the rows that are not written yet, `known` those that were read."""
 
-    def __init__(self, owner: TablesInRows, number: int, codec: Codec) -> None:
-        self._owner, self.number, self.codec = owner, number, codec
+    number: int  # in the database that is attached
+
+    def __init__(self, owner: TablesInRows, codec: Codec) -> None:
+        self._owner, self.codec = owner, codec
         self.changed: dict[str, Any] = {}
         self.known: dict[str, Any] = {}
         self.is_filled: bool | None = None  # whether it has rows in the database; None: that was not asked yet
@@ -70,10 +74,10 @@ class RowTable(Generic[V]):
 
     def _read(self, name: str) -> Any:
         try:
-            row = self._owner.db.execute(_GET, (self.number, name)).fetchone()
+            rows = self._owner.rows(_GET, self.number, name)
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
-            row = None
-        found = _GONE if row is None else self.codec.load(row[0])
+            rows = []
+        found = self.codec.load(rows[0][0]) if rows else _GONE
         self._owner.cache(self, name, found)
         return found
 
@@ -84,7 +88,7 @@ class RowTable(Generic[V]):
         if self.changed:
             return next(self.under(), None) is not None
         if self.is_filled is None:
-            self.is_filled = self._owner.db.execute(_ANY, (self.number,)).fetchone() is not None
+            self.is_filled = bool(self._owner.rows(_ANY, self.number))
         return self.is_filled
 
     def set(self, key: Key, value: V) -> None:
@@ -116,7 +120,7 @@ class RowTable(Generic[V]):
         """The rows in the database, in order. They are read in parts, so that no statement stays open."""
         size, more = _CHUNKS
         statement = _RANGE_BACK if reverse else _RANGE
-        while rows := self._owner.db.execute(statement, (self.number, low, high, size)).fetchall():
+        while rows := self._owner.rows(statement, self.number, low, high, size):
             for name, value in rows:
                 yield name, self.codec.load(value)
             if len(rows) < size:
@@ -130,36 +134,40 @@ class RowTable(Generic[V]):
             count = sum(1 for _ in self.under(*prefix, after=after))
             return count if most is None else min(count, most)
         limit = _MANY if most is None else most
-        return int(self._owner.db.execute(_COUNT, (self.number, low, high, limit)).fetchone()[0])
+        return int(self._owner.rows(_COUNT, self.number, low, high, limit)[0][0])
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
         for start in range(0, len(names), _CHUNKS[1]) if len(names) > 1 else ():
             part = names[start : start + _CHUNKS[1]]
-            found = dict(self._owner.db.execute(_GET_MANY, (self.number, orjson.dumps(part).decode())).fetchall())
+            found = dict(self._owner.rows(_GET_MANY, self.number, orjson.dumps(part).decode()))
             for name in part:
                 self._owner.cache(self, name, self.codec.load(found[name]) if name in found else _GONE)
 
 
-class TablesInRows:
-    """The tables of one state, as rows of the database that is attached."""
+class TablesInRows(Undo):
+    """The tables of one state, as rows of the database that is attached once they are declared."""
 
     db: sqlite3.Connection
 
-    def __init__(self, db: sqlite3.Connection | None = None) -> None:
+    def __init__(self) -> None:
         self.tables: dict[str, RowTable[Any]] = {}
-        self.undo: list[tuple[RowTable[Any], str, Any]] | None = None
         self.position: Position | None = None  # of the rows in the database, as last seen
+        self.is_bad = False  # the database cannot be read
         self._cached = 0
-        if db is not None:
-            self.attach(db)
 
     def table(self, name: str, codec: Codec = PLAIN) -> RowTable[Any]:
         assert name not in self.tables, name
-        made = self.tables[name] = RowTable(self, -1, codec)
-        if hasattr(self, "db"):
-            self.attach(self.db)
+        made = self.tables[name] = RowTable(self, codec)
         return made
+
+    def rows(self, statement: str, *values: object) -> list[Any]:
+        """The rows of a query. Busy, if the database cannot be read: it is made again by the next call."""
+        try:
+            return self.db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            self.is_bad = True
+            raise Busy(f"the state of this memory could not be read ({error}) and is made again; try again") from error
 
     def attach(self, db: sqlite3.Connection) -> None:
         """Read and write the rows of this database from now on."""
@@ -171,7 +179,7 @@ class TablesInRows:
         for name, table in self.tables.items():
             table.number = numbers[name]
         self.discard()
-        self.position = None
+        self.position, self.is_bad = None, False
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
         if self._cached >= _CACHED:
@@ -191,19 +199,6 @@ class TablesInRows:
         for table in self.tables.values():
             table.changed.clear()
         self.forget()
-
-    # -- transactions ------------------------------------------------------------------------------------------------
-
-    def begin(self) -> None:
-        self.undo = []
-
-    def commit(self) -> None:
-        self.undo = None
-
-    def rollback(self) -> None:
-        undo, self.undo = self.undo or [], None
-        for table, name, before in reversed(undo):
-            table.put_back(name, before)
 
     def clear(self) -> None:
         """Empty all tables, in the database too."""
@@ -252,16 +247,11 @@ class TablesInRows:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        if self.db.in_transaction:  # one of a reader, which ends here
+        """A write transaction. One of a reader ends here."""
+        if self.db.in_transaction:
             self.db.execute("COMMIT")
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(self.db):
             yield
-        except BaseException:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
 
 
 def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
