@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 from tallystick.ledger import format as fmt
@@ -22,7 +23,9 @@ from tallystick.records.errors import Damaged, Missing, NotFound
 
 _SEQ = re.compile(rb'\{"seq":(\d{1,16}),')
 _OUR_KEYS = (b'"batch":', b'"left":', b'"digest":"', b'"prev":"')
-_NEAR = 1 << 16
+_BEGINS = b'\n{"seq":'
+_NEAR = 1 << 14
+_NOTHING = (0, b"")
 
 
 def first_line(path: Path) -> bytes:
@@ -90,21 +93,36 @@ def last_line(fd: int, end: int) -> bytes:
 
 
 def offset_of(fd: int, size: int, seq: int) -> int:
-    """The offset at which the line of event `seq` begins, or would begin."""
-    low, high = 0, size
-    while high - low > _NEAR:
-        middle = (low + high) // 2
-        lines = raw_lines(fd, middle, min(high, middle + 2 * fmt.MAX_LINE))
-        next(lines, None)  # `middle` lies inside it
-        at, raw = next(lines, (high, b""))
-        if (found := _SEQ.match(raw)) is None or int(found[1]) > seq:
-            high = middle
-        else:
-            low = at
+    """The offset at which the line of event `seq` begins, or would begin.
+
+    Lines are about as long as each other, so the first guess is close; a bad one is followed by halving.
+    """
+    low, high, first, last = 0, size, _seq_in(os.pread(fd, 32, 0)), _seq_in(last_line(fd, size))
+    wanted, is_guess = b'\n{"seq":%d,' % seq, True
+    while high - low > _NEAR and first is not None and last is not None and first < seq <= last:
+        share = (seq - first) / (last - first + 1) if is_guess else 0.5
+        middle = max(low, min(low + int((high - low) * share), high) - _NEAR // 2)
+        block = os.pread(fd, min(_NEAR, high - middle), middle)
+        if (cut := block.find(wanted)) >= 0:
+            return middle + cut + 1
+        cut = block.find(_BEGINS)
+        found = _seq_in(block[cut + 1 : cut + 33]) if cut >= 0 else None
+        if found is not None and found < seq:
+            low, first = middle + cut + 1, found
+        elif found is not None:
+            high, last = middle + cut + 1, found
+        elif not is_guess:  # one long line
+            break
+        is_guess = not is_guess
     for at, raw in raw_lines(fd, low, size):
-        if (found := _SEQ.match(raw)) is None or int(found[1]) >= seq:
+        if (found := _seq_in(raw)) is None or found >= seq:
             return at
     return size
+
+
+def _seq_in(raw: bytes) -> int | None:
+    found = _SEQ.match(raw)
+    return int(found[1]) if found else None
 
 
 class Chain:
@@ -192,6 +210,30 @@ class Chain:
         for found in self.lines(seq, seq + 1):
             return found
         raise NotFound(f"no event {seq}")
+
+    def recorded(self, seqs: Iterable[int], heads: Collection[str]) -> dict[int, fmt.Line]:
+        """The lines of these events that are as they were written, and that the next line follows; the last is one of
+        `heads`. Erased ones are left out."""
+        wanted, found = sorted(set(seqs)), dict[int, fmt.Line]()
+        for segment, after in zip_longest(self.segments, self.segments[1:]):
+            last = wanted[-1] if segment.last is None and wanted else segment.last or -1
+            if mine := [seq for seq in wanted if segment.first <= seq <= last]:
+                _, fd = self._open(segment)
+                try:
+                    end = os.fstat(fd).st_size
+                    for seq in mine:
+                        lines = raw_lines(fd, offset_of(fd, end, seq), end)
+                        line, follower = fmt.try_parse(next(lines, _NOTHING)[1]), next(lines, _NOTHING)[1]
+                        if line is None or line.seq != seq or not line.sound:
+                            continue
+                        if not follower and after is not None:
+                            follower = first_line(after.path)
+                        prev = b',"prev":"%b"' % line.hash.encode()
+                        if prev in follower[: follower.find(b',"data":')] or (not follower and line.hash in heads):
+                            found[seq] = line
+                finally:
+                    os.close(fd)
+        return found
 
     def dates(self) -> Callable[[int], str]:
         """The times of events by seq; each is looked up once."""

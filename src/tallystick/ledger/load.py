@@ -9,7 +9,8 @@ It is part of every snapshot, so that an erasure that a crash cut short is finis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -23,7 +24,7 @@ from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.recover import Verdict
 from tallystick.ledger.scan import START, Bad, Place, Scan, scan, scan_path
-from tallystick.records.errors import Damaged, TallystickError
+from tallystick.records.errors import Busy, Damaged, TallystickError
 from tallystick.records.event import Event, Position
 from tallystick.records.times import Times
 
@@ -39,8 +40,15 @@ class StateStore(Protocol):
     def is_bad(self) -> bool:
         """True if the file could not be read, or is not in its place any more."""
 
+    @property
+    def head(self) -> str:
+        """The hash of the last event that the rows on disk have followed."""
+
     def look(self, *, writable: bool) -> Position | None:
         """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
+
+    def compare_with(self, recorded: Callable[[Iterable[int]], dict[int, Event | None]]) -> None:
+        """Compare rows with these events whenever they are read."""
 
     def has_moved(self) -> bool:
         """True if others wrote rows since the last look, or the file cannot be used any more."""
@@ -188,8 +196,9 @@ def load(
     found = usable(position, fd, first, size)
     loaded = None
     if store and found and not _is_damaged_before(found.place, fd, size, line, erased_in_copy(folder)):
-        loaded = _from_rows(found, fd, size, state, witness, store, erased_in_copy(folder))
-    elif store:
+        with suppress(Busy):  # a row is not what the ledger says, or cannot be read
+            loaded = _from_rows(found, fd, size, state, witness, store, erased_in_copy(folder))
+    if store and not loaded:
         store.restart(alone=alone)
     for candidate in () if loaded else snapshot.candidates(folder):
         if not loaded and candidate.segment == first and candidate.place.offset <= size:
@@ -339,6 +348,8 @@ def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
             state.apply(event)
         else:
             standing.strange = event.op
+    except Busy:
+        raise
     except (LookupError, TypeError, ValueError, AttributeError, TallystickError, fmt.BadLine):
         raise Damaged(f"event {line.seq} is whole, but not a valid {line.op}; run `tallystick check`") from None
     return event

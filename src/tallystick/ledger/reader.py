@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -25,12 +25,21 @@ from tallystick.ledger.backup import finish, left_in
 from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import Folded, LedgerMetadata, Loaded, Saved, StateStore, fold_line, load, usable
+from tallystick.ledger.load import Folded, LedgerMetadata, Loaded, Saved, StateStore, fold_line, lift, load, usable
 from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import START, Place, scan
 from tallystick.ledger.snapshot import Snapshot
-from tallystick.records.errors import Closed, Damaged, NotFound, NotWritten, Refused, RolledBack, TallystickError
+from tallystick.records.errors import (
+    Closed,
+    Damaged,
+    Missing,
+    NotFound,
+    NotWritten,
+    Refused,
+    RolledBack,
+    TallystickError,
+)
 from tallystick.records.event import Event
 
 _SELF = "this process"
@@ -92,6 +101,9 @@ class LedgerReader:
         self._saved = -1  # the last event of the rows that are kept
         self._tree, self._slices = Range(), list[bytes]()
         self._tip = (0, b"")  # where the last line begins, and its header
+        self._lines: Chain | None = None  # for `recorded`
+        if store is not None:
+            store.compare_with(self.recorded)
         try:
             self._make_or_find(read_only, timeout)
         except OSError as error:
@@ -454,6 +466,28 @@ class LedgerReader:
         stop = self._end.seq + 1 if stop is None else min(stop, self._end.seq + 1)
         for line in self.chain().lines(start, stop, having=having, naming=naming):
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
+
+    def recorded(self, seqs: Iterable[int]) -> dict[int, Event | None]:
+        """The events of these numbers, in today's shape: each as it was written, and followed by the next line.
+
+        One that was erased, or is not as it was written, is left out. None: its segment was moved away; -1 has this
+        value where any was.
+        """
+        wanted = set(seqs)
+        if self._lines is None or self._lines.folder is not self.folder:
+            self._lines = Chain(self.folder)
+        witness = self._lock.witness()
+        heads = {self._end.hash, witness.hash if witness else "", self._store.head if self._store else ""}
+        try:
+            lines = self._lines.recorded(wanted, heads)
+        except (OSError, Missing):
+            lines = {}
+        if len(lines) < len(wanted):  # it was compacted or pruned since
+            self._lines = Chain(self.folder)
+            lines = self._lines.recorded(wanted, heads)
+        first = self._lines.first
+        gone = dict.fromkeys(seq for seq in (-1, *wanted) if seq < first) if first else {}
+        return {**gone, **{seq: lift(line.event()) for seq, line in lines.items()}}
 
     def _read_again(self, seq: int) -> fmt.Line:
         """Read a line again while nobody writes, in case an erasure was in progress. Else it is damage."""

@@ -155,6 +155,12 @@ def trimmed(views: Mapping[str, Any], before: Iterable[Mapping[str, Any] | None]
     return {**views, VIEW: {**rest, "lineage": kept} if kept else rest}
 
 
+def without_steps(views: Mapping[str, Any]) -> dict[str, Any]:
+    """The views without the steps of a lineage."""
+    rest = {name: value for name, value in view_of(views).items() if name != "lineage"} if views else {}
+    return {name: value for name, value in ({**views, VIEW: rest}).items() if value}
+
+
 def _bytes(step: dict[str, Any]) -> bytes:
     return orjson.dumps(step, option=orjson.OPT_SORT_KEYS)
 

@@ -28,7 +28,7 @@ from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_
 from tallystick.state.part import Part, follows
 from tallystick.state.paths import Paths
 from tallystick.state.tables import TUPLE, Table, Tables, TablesInMemory, codec_of, ordinal
-from tallystick.state.version import CODEC, STEPS, CurrentVersion, claim, sets_of, step
+from tallystick.state.version import CODEC, STEPS, CurrentVersion, claim, is_stated, sets_of, step
 
 SHORT = 6  # characters of an id that name it where that is enough
 
@@ -53,7 +53,7 @@ class Beliefs(Part):
         super().__init__(tables)
 
     def declare(self, tables: Tables) -> None:
-        self._current: Table[CurrentVersion] = tables.table("belief", CODEC)  # by ref
+        self._current: Table[CurrentVersion] = tables.table("belief", CODEC, is_stated)  # by ref
         # A version that is not the first, or was renamed: id → its belief, its word count, and the event of its name.
         self._versions: Table[_Name] = tables.table("belief.version", codec_of(_Name))
         self._ids: Table[str] = tables.table("belief.id")  # (ref, event of the name, version) → the version
@@ -294,7 +294,8 @@ class Beliefs(Part):
 
     def of_user(self, user: str) -> list[CurrentVersion]:
         """Every belief of a user, on whichever path and in whatever status, oldest first."""
-        return self._in_order([ref for _, ref in self._sets.under("status", user)])
+        refs = [ref for _, ref in self._sets.under("status", user)]
+        return [held for held in self._in_order(refs) if held.user == user]
 
     def on_path(self, user: str, path: str) -> list[CurrentVersion]:
         """Every belief on that very path, oldest first."""
@@ -316,7 +317,7 @@ class Beliefs(Part):
         sight = self.paths.lineage(user, path)
         for each in sight:
             ref = self._ref_of_key(user, each, name)
-            if ref is not None:
+            if ref is not None and self._held(ref).user == user:
                 return self._held(ref) if each == sight[0] else self._nearest(self._held(ref), sight)
         held = self.version(name)
         if held is None and short and ids.SHORT_ID.match(name):
@@ -364,7 +365,7 @@ class Beliefs(Part):
         """The statement of a source under a key of its own, if any, and the gist of its words then."""
         name, gist = self._said.get((user, source, idempotency_key)) or ("", "")
         held = self.version(name)
-        return (held, gist) if held else None
+        return (held, gist) if held and held.user == user else None
 
     # -- paths -------------------------------------------------------------------------------------------------------
 
@@ -452,7 +453,7 @@ class Beliefs(Part):
         """The beliefs of a set, oldest first."""
         refs = [ref for _, ref in self._sets.under(*prefix)]
         self._current.prefetch(refs)
-        return [self._held(ref) for ref in refs]
+        return [held for ref in refs if (held := self._held(ref)).user == prefix[1]]
 
     def _in_order(self, refs: Collection[str]) -> list[CurrentVersion]:
         """The beliefs with these refs that are there, oldest first."""
@@ -476,7 +477,8 @@ class Beliefs(Part):
         return [
             held
             for held in found
-            if held.path in sight
+            if held.user == user
+            and held.path in sight
             and kind in (None, held.kind)
             and status in ("", held.status)
             and held.confidence >= least

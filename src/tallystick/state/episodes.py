@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -44,7 +44,7 @@ class Episodes(Part):
     """The episodes, by user and name."""
 
     def declare(self, tables: Tables) -> None:
-        self._episodes: Table[EpisodeRef] = tables.table("episode", codec_of(EpisodeRef))  # by source
+        self._episodes: Table[EpisodeRef] = tables.table("episode", codec_of(EpisodeRef), _is_recorded)  # by source
         self._in_order: Table[str] = tables.table("episode.of")  # (user, seq) → source
         self._names: Table[str] = tables.table("episode.name")  # (user, its author's name, seq) → source
         self._short: Table[str] = tables.table("episode.short")  # (user, last six characters, source)
@@ -52,13 +52,9 @@ class Episodes(Part):
         self._counts: Table[int] = tables.table("episode.count")  # by user
 
     @follows(EPISODE_PUT)
-    def _put(self, event: Event, body: dict[str, Any]) -> None:
-        episode = body["episode"]
-        user, name = episode.get("user", OWNER), episode.get("id", event.id)
-        ref = EpisodeRef(
-            event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),
-            episode.get("path", ""), episode.get("trust", "human"), user, name,
-        )  # fmt: skip
+    def _put(self, event: Event, _: dict[str, Any]) -> None:
+        ref = ref_of(event)
+        user, name = ref.user, ref.name
         self._episodes.set(event.id, ref)
         self._in_order.set((user, ordinal(event.seq)), event.id)
         if name == event.id:
@@ -91,8 +87,8 @@ class Episodes(Part):
         """Every episode of that name; a name may be used once in each session of each agent."""
         own = self._of_user(user, name)
         own = own if own and own.name == name else None
-        named = (self._ref(source) for _, source in self._names.under(user, name))
-        return (*((own,) if own else ()), *named)
+        named = (self._of_user(user, source) for _, source in self._names.under(user, name))
+        return tuple(ref for ref in (own, *named) if ref)
 
     def named(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name: its author's, the id of its event, or the last six characters of such an id.
@@ -132,7 +128,7 @@ class Episodes(Part):
         """The episodes of a user, oldest first, by their events."""
         sources = [source for _, source in self._in_order.under(user, after=after)]
         self._episodes.prefetch(sources)
-        return sources
+        return [source for source in sources if self._of_user(user, source)]
 
     def is_retracted(self, source: str) -> bool:
         return source in self._retracted
@@ -158,6 +154,20 @@ class Episodes(Part):
         """The user of the episode of that event; None if there is none, or it is erased."""
         ref = self._episodes.get(source)
         return ref.user if ref else None
+
+
+def _is_recorded(source: str, ref: EpisodeRef, events: Sequence[Event]) -> bool:
+    return events[-1].op == EPISODE_PUT and ref == ref_of(events[-1]) and ref.source == source
+
+
+def ref_of(event: Event) -> EpisodeRef:
+    """The episode that an event recorded."""
+    episode = (event.body or {})["episode"]
+    return EpisodeRef(
+        event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),
+        episode.get("path", ""), episode.get("trust", "human"), episode.get("user", OWNER),
+        episode.get("id", event.id),
+    )  # fmt: skip
 
 
 def gist_of(episode: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ is on record, and has no effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tallystick.records.event import Event
@@ -73,29 +73,39 @@ def _related(*, ids: list[str], **fields: Any) -> Related:
     return Related(ids=(ids[0], ids[1]), **fields)
 
 
+def related_in(event: Event) -> Related:
+    """The relation that an event records; one without words ends it."""
+    body = event.body or {}
+    (one, other), trust = body["ids"], body.get(WRITER_TRUST, "human")
+    return Related(
+        body["user"], body.get("path", ""), (one, other), body.get("relation", ""), trust, event.by, event.seq,
+        event.ts, event.id,
+    )  # fmt: skip
+
+
+def _is_related(key: _Key, related: Related, events: Sequence[Event]) -> bool:
+    is_so = events[-1].op == RELATION_PUT and related == related_in(events[-1])
+    return is_so and key == _key(related.user, related.path, *related.ids)
+
+
 class Relations(Part):
     """The relations between two memories."""
 
     def declare(self, tables: Tables) -> None:
-        self._related: Table[Related] = tables.table("relation", by_name(_related))  # by `_Key`
+        self._related: Table[Related] = tables.table("relation", by_name(_related), _is_related)  # by `_Key`
         self._about: Table[str] = tables.table("relation.about")  # (a memory's id, or the event's, *key)
 
     @follows(RELATION_PUT)
-    def _relate(self, event: Event, body: dict[str, Any]) -> None:
-        trust = body.get(WRITER_TRUST, "human")
-        if trust in DEFAULT.quarantined:
+    def _relate(self, event: Event, _: dict[str, Any]) -> None:
+        related = related_in(event)
+        if related.trust in DEFAULT.quarantined:
             return
-        one, other = body["ids"]
-        user, path, relation = body["user"], body.get("path", ""), body.get("relation", "")
-        key = _key(user, path, one, other)
-        if relation:
-            self._remove(key)
-            by = trust, event.by, event.seq, event.ts, event.id
-            self._related.set(key, Related(user, path, (one, other), relation, *by))
-            for name in (one, other, event.id):
+        key = _key(related.user, related.path, *related.ids)
+        self._remove(key)
+        if related.relation:
+            self._related.set(key, related)
+            for name in (*related.ids, event.id):
                 self._about.set((name, *key), "")
-        else:
-            self._remove(key)
 
     def _remove(self, key: _Key) -> None:
         if each := self._related.get(key):

@@ -11,7 +11,7 @@ A page needs none of them: it exists as soon as a belief is about its entity.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -19,7 +19,7 @@ from tallystick.records.event import Event
 from tallystick.records.operations import ERASE, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from tallystick.records.page import NOTES
 from tallystick.state.part import Part, follows
-from tallystick.state.tables import TUPLE, Table, Tables, ordinal
+from tallystick.state.tables import PLAIN, TUPLE, Table, Tables, ordinal
 
 PAGE_EDIT = "page:edit"  # the source of edits in the file of a page
 
@@ -36,24 +36,45 @@ def is_about(about: str) -> str:
     return about or NOTES
 
 
+def _front(before: Mapping[str, Any], event: Event, body: Mapping[str, Any]) -> dict[str, Any]:
+    return {"created": event.ts, **({} if body.get("again") else before), **body["front"]}
+
+
+def _is_front(key: tuple[str, str], front: dict[str, Any], events: Sequence[Event]) -> bool:
+    """True if these events, all of one user, give such a page; the last that names it, with this name."""
+    made, about = dict[str, Any](), ""
+    for event in events:
+        body = event.body or {}
+        if event.op not in (PAGE_PUT, PAGE_RENAME) or body["user"] != key[0]:
+            return False
+        made, about = (_front(made, event, body), body["about"]) if event.op == PAGE_PUT else (made, body["to"])
+    return made == front and about == key[1]
+
+
+def _is_rename(name: str, rename: tuple[int, str, str, str], events: Sequence[Event]) -> bool:
+    event, body = events[-1], events[-1].body or {}
+    is_one = event.op == PAGE_RENAME and event.id == name
+    return is_one and rename == (event.seq, body["user"], body["about"], body["to"])
+
+
 class Pages(Part):
     """The pages, by user and entity."""
 
     def declare(self, tables: Tables) -> None:
-        self._fronts: Table[dict[str, Any]] = tables.table("page.front")  # (user, about) → its fields
+        self._fronts: Table[dict[str, Any]] = tables.table("page.front", PLAIN, _is_front)  # (user, about) → its fields
         self._cleaned: Table[int] = tables.table("page.cleaned")  # user → the event of the last clean
-        self._renames: Table[tuple[int, str, str, str]] = tables.table("page.rename", TUPLE)  # id → event, user, names
+        # by id → event, user, names
+        self._renames: Table[tuple[int, str, str, str]] = tables.table("page.rename", TUPLE, _is_rename)
         self._renamed: Table[tuple[str, str]] = tables.table("page.renamed", TUPLE)  # (user, either name, seq) → names
         self._erased: Table[str] = tables.table("page.erased")  # erased ids: a file that has them is not believed
 
     @follows(PAGE_PUT)
     def _put(self, event: Event, body: dict[str, Any]) -> None:
         key = (body["user"], body["about"])
-        before = {} if body.get("again") else self._fronts.get(key) or {}
         if body.get("again") and not body["front"]:
             self._fronts.drop(key)
         else:
-            self._fronts.set(key, {"created": event.ts, **before, **body["front"]})
+            self._fronts.set(key, _front(self._fronts.get(key) or {}, event, body))
 
     @follows(PAGE_COMPACT)
     def _compact(self, event: Event, body: dict[str, Any]) -> None:
@@ -81,9 +102,7 @@ class Pages(Part):
         self._renames.set(event.id, (event.seq, user, about, to))
         for name in (about, to):
             self._renamed.set((user, name, ordinal(event.seq)), (about, to))
-        if front := self._fronts.get((user, about)):
-            self._fronts.drop((user, about))
-            self._fronts.set((user, to), front)
+        self._fronts.move((user, about), (user, to))
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ changes nothing. Every change is kept with its event, so that the view from a pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -62,6 +62,19 @@ _NAMED = Codec(
 _PAST = Codec(load=lambda raw: tuple(tuple(undone) for undone in orjson.loads(raw)))
 
 
+def _is_branch(place: _Place, branch: tuple[int, str], events: Sequence[Event]) -> bool:
+    event, body = events[-1], events[-1].body or {}
+    is_its = event.op == PATH_BRANCH and place == (body["user"], body["path"])
+    return is_its and branch == (event.seq, body["parent"])
+
+
+def _is_end(place: _Place, end: End, events: Sequence[Event]) -> bool:
+    event, body = events[-1], events[-1].body or {}
+    said = {PATH_MERGE: (MERGED, "into"), PATH_ABANDON: (ABANDONED, "reason")}.get(event.op)
+    is_its = said is not None and place == (body["user"], body["path"])
+    return is_its and said is not None and end == (said[0], event.seq, body.get(said[1], ""))
+
+
 class Paths(Part):
     """The paths of every user."""
 
@@ -69,8 +82,8 @@ class Paths(Part):
         self._events: Table[str] = tables.table("path.event")  # (user, path, seq, event) → when
         self._spots: Table[_Spot] = tables.table("path.spot", codec_of(_Spot))  # event → where it is in `_events`
         self._named: Table[_Named] = tables.table("path.named", _NAMED)  # a version or an episode
-        self._parents: Table[tuple[int, str]] = tables.table("path.parent", TUPLE)  # branched paths: event and parent
-        self._ends: Table[End] = tables.table("path.end", codec_of(End))
+        self._parents: Table[tuple[int, str]] = tables.table("path.parent", TUPLE, _is_branch)  # event and parent
+        self._ends: Table[End] = tables.table("path.end", codec_of(End), _is_end)
         self._closed: Table[int] = tables.table("path.closed")  # the event that closed it
         self._merged: Table[int] = tables.table("path.merged")  # (user, path, seq, the path merged into it) → seq
         self._past: Table[tuple[Undone, ...]] = tables.table("path.past", _PAST)

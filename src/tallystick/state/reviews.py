@@ -12,7 +12,7 @@ the review is pending again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -27,9 +27,13 @@ from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
 from tallystick.records.review import OUTCOMES, Action, Review
 from tallystick.state.part import Part, follows
-from tallystick.state.tables import Codec, Table, Tables, ordinal
+from tallystick.state.tables import PLAIN, Codec, Table, Tables, ordinal
 
 SHORT = 6  # characters of an id that name it where that is enough
+# Why a review is stale.
+CHANGED, REVISED = "it has changed since the request", "it was revised"
+PATH_MERGED, ENDED = "its path was merged", "it is no longer active"
+_STALE = (CHANGED, REVISED, PATH_MERGED, ENDED)
 BY_POLICY = "policy"  # in place of a review's id: a rule of the policy approved it
 
 Refusal = tuple[str, str, str, tuple[str, ...], str, str]  # by, user, kind, versions, review, why
@@ -72,13 +76,15 @@ class Reviews(Part):
     """The reviews, and the approved versions of beliefs."""
 
     def declare(self, tables: Tables) -> None:
-        self._kept: Table[_Kept] = tables.table("review", Codec(lambda kept: kept.line, _Kept.read))  # by id
+        self._kept: Table[_Kept] = tables.table(
+            "review", Codec(lambda kept: kept.line, _Kept.read), _is_asked
+        )  # by id
         self._in_order: Table[str] = tables.table("review.of")  # (user, status, seq, id)
         self._short: Table[str] = tables.table("review.short")  # (last six characters, id)
         self._about: Table[str] = tables.table("review.about")  # (a version, or a source of its words, id)
         self._waiting: Table[str] = tables.table("review.waiting")  # digest of an action → its pending review
         self._in_question: Table[str] = tables.table("review.question")  # version → its pending review of trust
-        self._approved: Table[str] = tables.table("review.approved")  # version → the review that approved it
+        self._approved: Table[str] = tables.table("review.approved", PLAIN, self._is_approval)  # version → its review
         self._refused: Table[str] = tables.table("review.refused")  # (by, a refusal) → when it was last recorded
 
     # -- following the ledger ----------------------------------------------------------------------------------------
@@ -111,7 +117,7 @@ class Reviews(Part):
         """An attempt that was refused. One because of a stale review closes that."""
         kept = self._kept.get(body["review"])
         if kept is not None and kept.status == "waiting" and body["why"] == "stale":
-            self._close(body["review"], "stale", event, "it has changed since the request")
+            self._close(body["review"], "stale", event, CHANGED)
         for key, at in list(self._refused.under()):
             if not is_recent(at, event.ts):
                 self._refused.drop(key)
@@ -126,12 +132,12 @@ class Reviews(Part):
         approved = [self._approved.get(version) for version in merged or replaced or body.get("over", ())]
         if "approved" in body or (approved and all(approved)):
             self._approved.set(body["belief"]["id"], body.get("approved") or approved[0] or "")
-        self._leave_behind(replaced, event, "it was revised")
-        self._leave_behind(merged, event, "its path was merged")
+        self._leave_behind(replaced, event, REVISED)
+        self._leave_behind(merged, event, PATH_MERGED)
 
     @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE)
     def _retract(self, event: Event, body: dict[str, Any]) -> None:
-        self._leave_behind((body["id"],), event, "it is no longer active")
+        self._leave_behind((body["id"],), event, ENDED)
 
     def _leave_behind(self, versions: Iterable[str], event: Event, why: str) -> None:
         """Those versions need no approval any more."""
@@ -153,6 +159,18 @@ class Reviews(Part):
                 self._about.drop((name, kept.id))
         for name in gone:
             self._approved.drop(name)
+
+    def _is_approval(self, version: str, review: str, events: Sequence[Event]) -> bool:
+        """True if the last of these events approves that version: as the answer to its review, or as its statement."""
+        event, body = events[-1], events[-1].body or {}
+        if event.op == ops.REVIEW_ANSWER:
+            kept = self._kept.get(review)
+            is_its = kept is not None and kept.kind == "trust" and version in kept.target
+            return is_its and (body["review"], body["answer"]) == (review, "approve")
+        if event.op not in (ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE) or body["belief"]["id"] != version:
+            return False
+        before = body.get("merged") or body.get("replaces") or body.get("over", ())
+        return "approved" in body or (bool(before) and all(map(self._approved.get, before)))
 
     def _close(self, name: str, status: str, event: Event, reason: str, marker: str = "") -> None:
         """With a marker, the answer is by whoever gave it, not by the program that used it."""
@@ -208,7 +226,8 @@ class Reviews(Part):
 
     def _of(self, user: str, statuses: tuple[str, ...]) -> list[Review]:
         names = [name for status in statuses for (*_, name), _ in self._in_order.under(user, status)]
-        return sorted((kept.review() for kept in map(self._kept.get, names) if kept), key=lambda review: review.seq)
+        found = (kept for kept in map(self._kept.get, names) if kept and kept.user == user)
+        return sorted((kept.review() for kept in found), key=lambda review: review.seq)
 
     def get(self, name: str, *, user: str = OWNER) -> Review:
         """The review with that id, or whose id ends with those six characters. No other user's is found."""
@@ -265,6 +284,31 @@ class Reviews(Part):
     def in_question(self, version: str) -> str:
         """The pending review of that version; empty if there is none."""
         return self._in_question.get(version) or ""
+
+
+def _is_asked(name: str, kept: _Kept, events: Sequence[Event]) -> bool:
+    """True if a review is as these events say: the request, perhaps an approval to be applied, and the end."""
+    review, ask = kept.review(), next((each for each in events if each.op == ops.REVIEW_ASK), None)
+    if ask is None or ask.body is None or review.id != name:
+        return False
+    asked = Review(
+        id=ask.body["review"], action=Action.from_body(ask.body["action"]), why=ask.body["why"], asked_at=ask.ts,
+        seq=ask.seq,
+    )  # fmt: skip
+    for event in events[events.index(ask) + 1 :]:
+        body = event.body or {}
+        if event.op == ops.REVIEW_GRANT and asked.status == "waiting":
+            until = {"expires": body["expires"], "marker": body["marker"]}
+            asked = replace(asked, granted_by=event.by, granted_at=event.ts, **until)
+        elif event.op == ops.REVIEW_ANSWER and body["review"] == name:
+            by = asked.granted_by if body.get("marker") and body["marker"] == asked.marker else event.by
+            status, reason = OUTCOMES[body["answer"]], body.get("reason", "")
+            asked = replace(asked, status=status, answered_by=by, answered_at=event.ts, reason=reason)
+        elif review.status == "stale" and review.reason in _STALE:
+            asked = replace(
+                asked, status="stale", answered_by=event.by, answered_at=event.ts, reason=review.reason
+            )  # fmt: skip
+    return review == asked
 
 
 def refusal_in(by: str, body: Mapping[str, Any]) -> Refusal:

@@ -12,15 +12,14 @@ happens in between. A rule that runs without having been put has progress too.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-
-import orjson
 
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.records.rule import ConsolidationRule, Finding
 from tallystick.state.part import Part, follows
-from tallystick.state.tables import TUPLE, Codec, Table, Tables, codec_of
+from tallystick.state.tables import TUPLE, Table, Tables, codec_of, ordinal
 
 _FINDINGS = 1_000  # kept for each user; the ledger has them all
 
@@ -47,19 +46,13 @@ class Mark(NamedTuple):
     seq: int = -1  # the event of its last run
 
 
-_FOUND = Codec(
-    lambda found: orjson.dumps([tuple(each) for each in found]),
-    lambda raw: tuple(Finding(*each) for each in orjson.loads(raw)),
-)
-
-
 class Rules(Part):
     """The rules, by user and id."""
 
     def declare(self, tables: Tables) -> None:
-        self._kept: Table[Kept] = tables.table("rule", codec_of(Kept))  # by user and id
+        self._kept: Table[Kept] = tables.table("rule", codec_of(Kept), _is_saved)  # by user and id
         self._marks: Table[Mark] = tables.table("rule.mark", codec_of(Mark))  # by user and id
-        self._found: Table[tuple[Finding, ...]] = tables.table("rule.found", _FOUND)  # by user, oldest first
+        self._found: Table[Finding] = tables.table("rule.found", codec_of(Finding), _is_found)  # (user, seq)
         self._noted: Table[tuple[str, ...]] = tables.table("rule.noted", TUPLE)  # an episode → facts it did not change
 
     @follows(RULE_PUT)
@@ -72,15 +65,18 @@ class Rules(Part):
         self._kept.drop((user, name))
         if body.get("again"):
             self._marks.drop((user, name))
-            self._keep_found(user, [each for each in self.findings(user) if each.rule != name])
+            self._drop_found(user, lambda each: each.rule == name)
 
-    def _keep_found(self, user: str, found: list[Finding]) -> None:
-        self._found.set(user, tuple(found[-_FINDINGS:])) if found else self._found.drop(user)
+    def _drop_found(self, user: str, which: Callable[[Finding], bool]) -> None:
+        for key, each in list(self._found.under(user)):
+            if which(each):
+                self._found.drop(key)
 
     @follows(RULE_FOUND)
     def _find(self, event: Event, body: dict[str, Any]) -> None:
-        found = Finding(body["id"], body["ids"][0], body["reason"], event.seq)
-        self._keep_found(body["user"], [*self.findings(body["user"]), found])
+        self._found.set((body["user"], ordinal(event.seq)), finding_in(event))
+        if self._found.count(body["user"]) > _FINDINGS:
+            self._found.drop(next(self._found.under(body["user"]))[0])
 
     @follows(RULE_RAN)
     def _ran(self, event: Event, body: dict[str, Any]) -> None:
@@ -102,9 +98,10 @@ class Rules(Part):
         gone = set(body.get("ids", ()))
         for source in gone:
             self._noted.drop(source)
-        for user, found in list(self._found.under()):
-            if any(each.source in gone for each in found):
-                self._keep_found(user, [each for each in found if each.source not in gone])
+        if gone:
+            for key, each in list(self._found.under()):
+                if each.source in gone:
+                    self._found.drop(key)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -130,8 +127,26 @@ class Rules(Part):
 
     def findings(self, user: str) -> tuple[Finding, ...]:
         """The findings of that user's rules, oldest first; of very many, the newest."""
-        return self._found.get(user) or ()
+        return tuple(each for _, each in self._found.under(user))
 
     def is_noted(self, source: str, fact: str) -> bool:
         """True if an episode was compared with a fact, by its first version, and changed nothing."""
         return fact in (self._noted.get(source) or ())
+
+
+def finding_in(event: Event) -> Finding:
+    """The finding that an event records."""
+    body = event.body or {}
+    return Finding(body["id"], body["ids"][0], body["reason"], event.seq)
+
+
+def _is_found(key: tuple[str, str], found: Finding, events: Sequence[Event]) -> bool:
+    event = events[-1]
+    whose = ((event.body or {}).get("user"), ordinal(event.seq))
+    return event.op == RULE_FOUND and key == whose and found == finding_in(event)
+
+
+def _is_saved(key: tuple[str, str], kept: Kept, events: Sequence[Event]) -> bool:
+    event, body = events[-1], events[-1].body or {}
+    is_saved = event.op == RULE_PUT and kept == (body["rule"], event.ts, event.seq)
+    return is_saved and key == (body["user"], body["rule"]["id"])

@@ -15,7 +15,7 @@ erasure of that erases it too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.event import TIME, Event
 from tallystick.records.receipt import has_words
 from tallystick.state.part import Part, follows
-from tallystick.state.tables import Table, Tables, codec_of, ordinal
+from tallystick.state.tables import PLAIN, Table, Tables, codec_of, ordinal
 
 IDLE = 1.0  # hours of silence that still count as work
 LONGEST = 24.0  # hours that the end of a session can add
@@ -63,13 +63,27 @@ def hours_between(before: str, after: str) -> float:
     return max(passed.total_seconds() / 3600, 0.0)
 
 
+def frame_in(event: Event) -> dict[str, Any]:
+    return {**(event.body or {})["frame"], "created_at": event.ts}
+
+
+def _is_frame(name: str, frame: dict[str, Any], events: Sequence[Event]) -> bool:
+    event = events[-1]
+    return event.op == ops.FRAME_PUT and frame == frame_in(event) and frame["name"] == name
+
+
+def _is_setting(key: str, value: str, events: Sequence[Event]) -> bool:
+    event, body = events[-1], events[-1].body or {}
+    return event.op == ops.CONFIG_SET and (body["key"], body["value"]) == (key, value)
+
+
 class Work(Part):
     """The clock, and the recorded frames and settings."""
 
     def declare(self, tables: Tables) -> None:
         self._clock: Table[ActiveHours] = tables.table("work.clock", codec_of(ActiveHours))  # one row, by "now"
-        self._frames: Table[dict[str, Any]] = tables.table("work.frame")  # by name
-        self._config: Table[str] = tables.table("work.config")
+        self._frames: Table[dict[str, Any]] = tables.table("work.frame", PLAIN, _is_frame)  # by name
+        self._config: Table[str] = tables.table("work.config", PLAIN, _is_setting)
 
     @property
     def clock(self) -> ActiveHours:
@@ -96,7 +110,7 @@ class Work(Part):
 
     @follows(ops.FRAME_PUT)
     def _put_frame(self, event: Event, body: dict[str, Any]) -> None:
-        self._frames.set(body["frame"]["name"], {**body["frame"], "created_at": event.ts})
+        self._frames.set(body["frame"]["name"], frame_in(event))
 
     @follows(ops.FRAME_DROP)
     def _drop_frame(self, _: Event, body: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ later, character for character, it is corroborated. Statements from before do no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tallystick.records import operations as ops
@@ -23,7 +23,7 @@ from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.records.trust import NONE, Distrust
 from tallystick.state.part import Part, follows
-from tallystick.state.tables import TUPLE, Table, Tables, by_name, codec_of
+from tallystick.state.tables import PLAIN, TUPLE, Table, Tables, by_name, codec_of
 from tallystick.text.fingerprint import exactly
 
 AS_A_PERSON = "human "
@@ -43,12 +43,12 @@ class Distrusts(Part):
     """The distrusted sources, and the statements in doubt."""
 
     def declare(self, tables: Tables) -> None:
-        self._none: Table[Distrust] = tables.table("source.none", by_name(Distrust))  # by user and source
+        self._none: Table[Distrust] = tables.table("source.none", by_name(Distrust), _is_set)  # by user and source
         self._doubts: Table[_Doubt] = tables.table("source.doubt", codec_of(_Doubt))  # by the version's or episode's id
         self._marked: Table[str] = tables.table("source.marked")  # (user, mark, id)
         self._voices: Table[str] = tables.table("source.voice")  # (id in doubt, who stated the same since) → its author
         self._repeated: Table[tuple[str, str]] = tables.table("source.repeated", TUPLE)  # its id → (user, mark)
-        self._borne_out: Table[int] = tables.table("source.borne_out")  # by id
+        self._borne_out: Table[int] = tables.table("source.borne_out", PLAIN, _is_corroborated)  # by id
         self._echoes: Table[tuple[str, ...]] = tables.table("source.echo", TUPLE)  # an id → the ids that it repeats
 
     # -- following the ledger ----------------------------------------------------------------------------------------
@@ -172,6 +172,16 @@ class Distrusts(Part):
         found = [(doubt.seq, name, doubt.by) for name in names if (doubt := self._doubts.get(name))]
         for _, name, by in sorted(found):
             yield name, by, {author for _, author in self._voices.under(name)}
+
+
+def _is_set(key: tuple[str, str], distrust: Distrust, events: Sequence[Event]) -> bool:
+    event, whose = events[-1], (distrust.user, distrust.source)
+    return event.op == ops.TRUST_SET and distrust == distrust_of(event) and key == whose
+
+
+def _is_corroborated(name: str, seq: int, events: Sequence[Event]) -> bool:
+    event = events[-1]
+    return event.op == ops.TRUST_CORROBORATE and event.seq == seq and name in (event.body or {})["ids"]
 
 
 def distrust_of(event: Event) -> Distrust:

@@ -64,6 +64,7 @@ class State(Beliefs):
         return super().knows(op) or any(part.knows(op) for part in self._parts)
 
     def apply(self, event: Event) -> None:
+        self.tables.event = event
         super().apply(event)
         if event.op not in _CHANGE_NOTHING:
             self._changed.set("", event.seq)

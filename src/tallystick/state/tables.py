@@ -7,12 +7,15 @@ memory; `projections/tables` keeps the same rows in SQLite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import orjson
 
+from tallystick.records.event import Event
+
 V = TypeVar("V")
+Agrees = Callable[[Any, Any, Sequence[Event]], bool]  # whether a key and its value are what these events say
 Key = Any  # a string, or a tuple of strings: the same kind for all rows of a table
 
 _GONE = object()
@@ -53,6 +56,9 @@ class Table(Protocol[V]):
     def drop(self, key: Key) -> None:
         """Remove a row, if it is there."""
 
+    def move(self, key: Key, to: Key) -> None:
+        """Give a row another key, if it is there."""
+
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
         """The rows whose key begins with `prefix`, in order; those whose next field is greater than `after`."""
 
@@ -64,13 +70,19 @@ class Table(Protocol[V]):
 
 
 class Tables(Protocol):
-    """The tables of one state. Between `begin` and `commit` all of them can `rollback` to where they were."""
+    """The tables of one state. Between `begin` and `commit` all of them can `rollback` to where they were.
+
+    Whoever changes rows says because of which `event`. Rows that are kept elsewhere are compared with what the ledger
+    says of their events, where the table declares how.
+    """
+
+    event: Event | None
 
     @property
     def tables(self) -> Mapping[str, Table[Any]]:
         """Every table, by its name."""
 
-    def table(self, name: str, codec: Codec = PLAIN) -> Table[Any]: ...
+    def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> Table[Any]: ...
     def begin(self) -> None: ...
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
@@ -102,6 +114,12 @@ class InMemory(Generic[V]):
             if self._owner.undo is not None:
                 self._owner.undo.append((self, key, self._rows[key]))
             self._remove(key)
+
+    def move(self, key: Key, to: Key) -> None:
+        if key in self._rows:
+            value = self._rows[key]
+            self.drop(key)
+            self.set(to, value)
 
     def put_back(self, key: Key, value: Any) -> None:
         """Set or, if the value is `_GONE`, remove a row for good."""
@@ -146,6 +164,7 @@ class InMemory(Generic[V]):
 class Undo:
     """What was there before each change since `begin`; None outside of a transaction."""
 
+    event: Event | None = None
     undo: list[tuple[Any, Key, Any]] | None = None  # the table, the key, and the value before
 
     def begin(self) -> None:
@@ -166,7 +185,7 @@ class TablesInMemory(Undo):
     def __init__(self) -> None:
         self.tables: dict[str, InMemory[Any]] = {}
 
-    def table(self, name: str, codec: Codec = PLAIN) -> InMemory[Any]:
+    def table(self, name: str, codec: Codec = PLAIN, _: Agrees | None = None) -> InMemory[Any]:
         assert name not in self.tables, name
         made = self.tables[name] = InMemory(self, codec)
         return made

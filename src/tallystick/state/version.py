@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from sys import intern
 from typing import Any, NamedTuple
 
 import orjson
 
 from tallystick.records.belief import OWNER, Belief, thawed
-from tallystick.records.fact import sources_in, view_of
+from tallystick.records.event import Event
+from tallystick.records.fact import sources_in, view_of, without_steps
 from tallystick.records.json import to_keep
+from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
 from tallystick.state.tables import Codec, ordinal
 
 
@@ -60,6 +63,30 @@ class CurrentVersion(NamedTuple):
         )  # fmt: skip
 
 
+def is_stated(ref: str, held: CurrentVersion, events: Sequence[Event]) -> bool:
+    """True if a belief is as these events say: stated by one of them, and perhaps withdrawn since by the last."""
+    last, stated = events[-1], next((each for each in reversed(events) if each.op in _STATED), None)
+    if stated is None or stated.body is None or last.body is None or ref != held.ref:
+        return False
+    said, body = stated.body["belief"], held.body()
+    status, reason = said.get("status", "active"), said.get("reason")
+    if last is not stated:
+        status, reason = _WITHDRAWN.get(last.op, ""), last.body.get("reason") or None
+    return (
+        (held.seq, held.at, held.by) == (last.seq, last.ts, last.by)
+        and (held.status, body.get("reason")) == (status, reason)
+        and _plain(body) == _plain(said)
+    )
+
+
+def _plain(body: dict[str, Any]) -> dict[str, Any]:
+    """What a version says, without what later events change: its status, and the steps that led to it."""
+    rest = {name: value for name, value in body.items() if name not in ("status", "reason", "views")}
+    return {**rest, "views": without_steps(body.get("views", {}))}
+
+
+_STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
+_WITHDRAWN = {BELIEF_TOMBSTONE: "tombstone", BELIEF_INVALIDATE: "invalidated"}
 CODEC = Codec(lambda held: held.line, CurrentVersion.read)
 STEPS = 100
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tallystick.projections.database import inode_of
-from tallystick.projections.tables.rows import SCHEMA, SHAPE, TablesInRows
+from tallystick.projections.tables.rows import SCHEMA, SHAPE, Recorded, TablesInRows
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Position
 
@@ -38,6 +38,9 @@ class StateFile:
         self._version = -1  # SQLite's own, which rises when others write
         self._fixed: tuple[int, int] | None = None  # the size and time of a file that is read as if nobody wrote it
         self._is_alone = False  # the temporary database is to be put in the place of the file
+        self._is_writable = False
+        self._refused: tuple[int, int, int] | None = None  # the inode and stamp of a file that could not be used
+        self._recorded: Recorded | None = None
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -68,8 +71,9 @@ class StateFile:
 
     def _open(self, writable: bool) -> None:
         self.close()
+        self._is_writable = writable
         inode = inode_of(self.path)
-        if inode < 0:
+        if inode < 0 or (self._refused is not None and self._refused == (inode, *_stamp(self.path))):
             return
         is_fixed = not writable and not os.path.exists(f"{self.path}-wal")  # nobody writes it now
         how = "mode=rw" if writable else "mode=ro&immutable=1" if is_fixed else "mode=ro"
@@ -79,8 +83,7 @@ class StateFile:
             for pragma in _PRAGMAS if writable else ():
                 db.execute(pragma)
             if db.execute("SELECT 1 FROM state_position WHERE shape = ?", (SHAPE,)).fetchone():
-                self.tables.attach(db)
-                self._db, self._inode, self._fixed = db, inode, stamp
+                self._attach(db, inode, stamp)
         finally:
             if self._db is not db:
                 db.close()
@@ -91,20 +94,28 @@ class StateFile:
         A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order.
         """
         self.close()
-        self._is_alone = alone
+        self._is_alone = self._is_writable = alone
         if alone and not os.path.lexists(self.path):
             with suppress(sqlite3.Error, OSError):
                 self._attach(self._made(self.path), inode_of(self.path))
+                self._looked()
+                self.tables.recorded = None  # until the ledger is read, what it says is not known
                 return
         db = _connect("")
         for statement in (*_PRIVATE, *SCHEMA):
             db.execute(statement)
         self._attach(db, -1)
-
-    def _attach(self, db: sqlite3.Connection, inode: int) -> None:
-        self.tables.attach(db)
-        self._db, self._inode, self._fixed = db, inode, None
         self._looked()
+        self.tables.recorded = None
+
+    def compare_with(self, recorded: Recorded) -> None:
+        """Compare rows with these events from now on."""
+        self._recorded = self.tables.recorded = recorded
+
+    def _attach(self, db: sqlite3.Connection, inode: int, stamp: tuple[int, int] | None = None) -> None:
+        self.tables.attach(db)
+        self.tables.recorded = self._recorded
+        self._db, self._inode, self._fixed = db, inode, stamp
 
     def _made(self, path: Path) -> sqlite3.Connection:
         """A new file with empty tables."""
@@ -144,13 +155,15 @@ class StateFile:
             self._looked()
 
     def close(self) -> None:
-        """Close it. A file that could not be read is removed: whoever opens the memory next makes another."""
-        db, self._db, is_file, self._inode = self._db, None, self._inode >= 0, -1
+        """Close it. A file that could not be used is removed: whoever opens the memory next makes another."""
+        db, self._db, inode, self._inode = self._db, None, self._inode, -1
         if db is not None:
             with suppress(sqlite3.Error):
                 db.close()
-            if is_file and self.tables.is_bad:
-                for end in ("", *_ENDS):
+            if inode >= 0 and self.tables.is_bad:
+                with suppress(OSError):
+                    self._refused = (inode, *_stamp(self.path))
+                for end in ("", *_ENDS) if self._is_writable else ():
                     with suppress(OSError):
                         os.remove(f"{self.path}{end}")
 
@@ -160,6 +173,11 @@ class StateFile:
     def is_bad(self) -> bool:
         """True if the file could not be read, or is not in its place any more."""
         return self.tables.is_bad or (self._inode >= 0 and not self._is_in_place())
+
+    @property
+    def head(self) -> str:
+        """The hash of the last event that the rows on disk have followed."""
+        return self.tables.position.hash if self.tables.position else ""
 
     def has_moved(self) -> bool:
         """True if others wrote rows since the last look, or the file cannot be used any more."""
@@ -220,6 +238,7 @@ class StateFile:
             return
         with suppress(sqlite3.Error, OSError):
             self.tables.save(position)
+            self.tables.recorded = self._recorded
             if self._inode < 0 and self._is_alone:
                 self._replace_file()
 

@@ -4,12 +4,15 @@ What is not written yet is kept in memory, over the rows: the changes of the wri
 could not be written so far. `save` writes all of it in one transaction, together with the position in the ledger to
 which it belongs; a crash leaves the rows of an earlier position. Rows that were read are kept, up to a limit, as long
 as nobody else changes them.
+
+A row of a table that declares how is compared with the ledger whenever it is read from the database: it has the numbers
+of the events that it follows from, and must say what these say. So a row that somebody has edited is never used.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
@@ -17,27 +20,31 @@ import orjson
 
 from tallystick.projections.database import transaction
 from tallystick.records.errors import Busy
-from tallystick.records.event import Position
-from tallystick.state.tables import PLAIN, SEPARATOR, Codec, Key, Undo, decoded, encoded
+from tallystick.records.event import Event, Position
+from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, decoded, encoded
 
 V = TypeVar("V")
 
-SHAPE = 1  # of the rows; raise it when the same events give others
+SHAPE = 2  # of the rows; raise it when the same events give others
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS state_table (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     "CREATE TABLE IF NOT EXISTS state_row (tab INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,"
+    " seqs TEXT,"
     " PRIMARY KEY (tab, key)) WITHOUT ROWID",
     "CREATE TABLE IF NOT EXISTS state_position (only INTEGER PRIMARY KEY CHECK (only = 1), shape INTEGER NOT NULL,"
     " seq INTEGER NOT NULL, hash TEXT NOT NULL, saved BLOB NOT NULL)",
 )
 
-_GET = "SELECT value FROM state_row WHERE tab = ? AND key = ?"
-_GET_MANY = "SELECT key, value FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
+_GET = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key = ?"
+_GET_MANY = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
 _ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
-_RANGE = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
-_RANGE_BACK = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
+_RANGE = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+_RANGE_BACK = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
-_SET = "INSERT INTO state_row VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+_SET = (
+    "INSERT INTO state_row VALUES (?, ?, ?, ?)"
+    " ON CONFLICT DO UPDATE SET value = excluded.value, seqs = excluded.seqs"
+)
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
 _POSITION = "SELECT seq, hash, saved FROM state_position WHERE shape = ?"
 _NO_POSITION = "DELETE FROM state_position"
@@ -50,6 +57,7 @@ _MANY = 1 << 60
 _CACHED = 20_000  # rows
 
 _UNKNOWN, _GONE = object(), object()
+Recorded = Callable[[Iterable[int]], Mapping[int, Event | None]]  # the events of these numbers; see `LedgerReader`
 
 
 class RowTable(Generic[V]):
@@ -57,9 +65,10 @@ class RowTable(Generic[V]):
 
     number: int  # in the database that is attached
 
-    def __init__(self, owner: TablesInRows, codec: Codec) -> None:
-        self._owner, self.codec = owner, codec
+    def __init__(self, owner: TablesInRows, name: str, codec: Codec, agrees: Agrees | None) -> None:
+        self._owner, self._name, self.codec, self._agrees = owner, name, codec, agrees
         self.changed: dict[str, Any] = {}
+        self.seqs: dict[str, str] = {}  # the events that changed rows follow from, where the table is compared
         self.known: dict[str, Any] = {}
         self.is_filled: bool | None = None  # whether it has rows in the database; None: that was not asked yet
 
@@ -77,9 +86,28 @@ class RowTable(Generic[V]):
             rows = self._owner.rows(_GET, self.number, name)
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
             rows = []
-        found = self.codec.load(rows[0][0]) if rows else _GONE
+        found = next((value for _, value in self._loaded(rows)), _GONE)
         self._owner.cache(self, name, found)
         return found
+
+    def _loaded(self, rows: list[tuple[str, bytes, str | None]]) -> list[tuple[str, Any]]:
+        """The rows as they are in the database. Busy, if one does not say what the ledger says."""
+        loaded, agrees, recorded = list[tuple[str, Any]](), self._agrees, self._owner.recorded
+        try:
+            loaded = [(name, self.codec.load(value)) for name, value, _ in rows]
+            if agrees is not None and recorded is not None and rows:
+                named = [[int(seq) for seq in seqs.split()] if seqs else [] for *_, seqs in rows]
+                known = recorded([seq for seqs in named for seq in seqs])
+                for (name, value), seqs in zip(loaded, named, strict=True):
+                    events = [known[seq] for seq in seqs or (-1,) if seq in known]
+                    if None in events:
+                        continue  # it is from a part of the ledger that was moved away
+                    whole = [event for event in events if event is not None]
+                    if not seqs or len(whole) < len(seqs) or not agrees(decoded(name), value, whole):
+                        self._owner.distrust(f"{self._name} {name.replace(SEPARATOR, ' ')}")
+        except (ValueError, TypeError, LookupError, AttributeError):
+            self._owner.distrust(self._name)
+        return loaded
 
     def __contains__(self, key: Key) -> bool:
         return self.get(key) is not None
@@ -92,22 +120,45 @@ class RowTable(Generic[V]):
         return self.is_filled
 
     def set(self, key: Key, value: V) -> None:
-        self._change(encoded(key), value)
+        self._change(encoded(key), value, self._because(key, value) if self._agrees else "")
 
     def drop(self, key: Key) -> None:
         if self.get(key) is not None:
             self._change(encoded(key), _GONE)
 
-    def _change(self, name: str, value: Any) -> None:
+    def move(self, key: Key, to: Key) -> None:
+        if (value := self.get(key)) is not None:
+            seqs = f"{self._seqs_of(encoded(key))} {self._because(to, value)}"
+            self.drop(key)
+            self._change(encoded(to), value, seqs)
+
+    def _because(self, key: Key, value: V) -> str:
+        """The events that a new value follows from: the one that is applied now, with those before if need be."""
+        event = self._owner.event
+        if event is None:
+            return ""
+        is_all = self._agrees is not None and self._agrees(key, value, [event])
+        return str(event.seq) if is_all else f"{self._seqs_of(encoded(key))} {event.seq}"
+
+    def _seqs_of(self, name: str) -> str:
+        if name in self.changed:
+            return self.seqs.get(name, "")
+        return next((seqs or "" for *_, seqs in self._owner.rows(_GET, self.number, name)), "")
+
+    def _change(self, name: str, value: Any, seqs: str = "") -> None:
         if self._owner.undo is not None:
-            self._owner.undo.append((self, name, self.changed.get(name, _UNKNOWN)))
-        self.changed[name] = value
+            self._owner.undo.append((self, name, (self.changed.get(name, _UNKNOWN), self.seqs.get(name, ""))))
+        self.put_back(name, (value, seqs))
 
     def put_back(self, name: str, before: Any) -> None:
-        if before is _UNKNOWN:
+        value, seqs = before
+        if value is _UNKNOWN:
             self.changed.pop(name, None)
+            self.seqs.pop(name, None)
         else:
-            self.changed[name] = before
+            self.changed[name] = value
+            if self._agrees:
+                self.seqs[name] = seqs
 
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
         low, high = _bounds(prefix, after)
@@ -121,8 +172,7 @@ class RowTable(Generic[V]):
         size, more = _CHUNKS
         statement = _RANGE_BACK if reverse else _RANGE
         while rows := self._owner.rows(statement, self.number, low, high, size):
-            for name, value in rows:
-                yield name, self.codec.load(value)
+            yield from self._loaded(rows)
             if len(rows) < size:
                 return
             low, high = (low, rows[-1][0]) if reverse else (rows[-1][0] + "\0", high)
@@ -140,9 +190,9 @@ class RowTable(Generic[V]):
         names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
         for start in range(0, len(names), _CHUNKS[1]) if len(names) > 1 else ():
             part = names[start : start + _CHUNKS[1]]
-            found = dict(self._owner.rows(_GET_MANY, self.number, orjson.dumps(part).decode()))
+            found = dict(self._loaded(self._owner.rows(_GET_MANY, self.number, orjson.dumps(part).decode())))
             for name in part:
-                self._owner.cache(self, name, self.codec.load(found[name]) if name in found else _GONE)
+                self._owner.cache(self, name, found.get(name, _GONE))
 
 
 class TablesInRows(Undo):
@@ -153,12 +203,13 @@ class TablesInRows(Undo):
     def __init__(self) -> None:
         self.tables: dict[str, RowTable[Any]] = {}
         self.position: Position | None = None  # of the rows in the database, as last seen
-        self.is_bad = False  # the database cannot be read
+        self.is_bad = False  # the database cannot be read, or was edited
+        self.recorded: Recorded | None = None  # None: the rows are not compared with any ledger
         self._cached = 0
 
-    def table(self, name: str, codec: Codec = PLAIN) -> RowTable[Any]:
+    def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
         assert name not in self.tables, name
-        made = self.tables[name] = RowTable(self, codec)
+        made = self.tables[name] = RowTable(self, name, codec, agrees)
         return made
 
     def rows(self, statement: str, *values: object) -> list[Any]:
@@ -168,6 +219,14 @@ class TablesInRows(Undo):
         except sqlite3.Error as error:
             self.is_bad = True
             raise Busy(f"the state of this memory could not be read ({error}) and is made again; try again") from error
+
+    def distrust(self, row: str) -> None:
+        """A row is not what the ledger says. Busy: nothing of it is used, and all rows are made again."""
+        self.is_bad = True
+        raise Busy(
+            f"the row of {row!r} in the state of this memory was changed by something else: it is not what the ledger"
+            " says; nothing of it was used, and the state is made again; try again"
+        )
 
     def attach(self, db: sqlite3.Connection) -> None:
         """Read and write the rows of this database from now on."""
@@ -198,6 +257,7 @@ class TablesInRows(Undo):
         """Forget what is not written."""
         for table in self.tables.values():
             table.changed.clear()
+            table.seqs.clear()
         self.forget()
 
     def clear(self) -> None:
@@ -225,12 +285,12 @@ class TablesInRows(Undo):
 
     def save(self, position: Position | None) -> None:
         """Write what is not written, and the position that it belongs to; None: there is none."""
-        fresh, gone = list[tuple[int, str, bytes]](), list[tuple[int, str]]()
+        fresh, gone = list[tuple[int, str, bytes, str | None]](), list[tuple[int, str]]()
         changed = [table for table in self.tables.values() if table.changed]
         for table in changed:
-            number, dump = table.number, table.codec.dump
+            number, dump, seqs = table.number, table.codec.dump, table.seqs.get
             for name, value in table.changed.items():
-                gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value)))
+                gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value), seqs(name)))
         with self.writing():
             self.db.executemany(_SET, fresh)
             if gone:
@@ -240,6 +300,7 @@ class TablesInRows(Undo):
             self._cached += len(table.changed)
             table.known.update(table.changed)
             table.changed.clear()
+            table.seqs.clear()
             table.is_filled = None
         if self._cached > _CACHED:
             self.forget()
