@@ -65,8 +65,8 @@ def wait_for_lock(fd: int, timeout: float) -> bool:
             time.sleep(0.002)
 
 
-class Stale(Exception):
-    """The rows hold words that were erased; only a new file is free of them."""
+class Stale(sqlite3.DatabaseError):
+    """The rows are not what the ledger says: somebody edited them, or they hold words that were erased."""
 
 
 class Database:

@@ -30,7 +30,8 @@ BOOKMARK_TABLE = """CREATE TABLE bookmark (
 )"""
 # beliefs of tools and web pages, which are hidden until a person approves them
 PENDING_TABLES = (
-    "CREATE TABLE waiting (id TEXT PRIMARY KEY, at TEXT NOT NULL, belief TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE waiting (id TEXT PRIMARY KEY, at TEXT NOT NULL, seq INTEGER NOT NULL, belief TEXT NOT NULL)"
+    " WITHOUT ROWID",
     "CREATE TABLE asked (review TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (review, id)) WITHOUT ROWID",
 )
 
@@ -116,17 +117,17 @@ class Pending:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
-    def add(self, version: str, at: str, belief: dict[str, Any]) -> None:
+    def add(self, version: str, event: Event, belief: dict[str, Any]) -> None:
         said = orjson.dumps(belief).decode()
-        self._db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (version, at, said))
+        self._db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?, ?)", (version, event.ts, event.seq, said))
 
-    def take(self, version: str) -> tuple[str, dict[str, Any]] | None:
-        """When it was stated, and the belief; it is pending no longer."""
-        row = self._db.execute("SELECT at, belief FROM waiting WHERE id = ?", (version,)).fetchone()
+    def take(self, version: str) -> tuple[str, int, dict[str, Any]] | None:
+        """When it was stated, in which event, and the belief; it is pending no longer."""
+        row = self._db.execute("SELECT at, seq, belief FROM waiting WHERE id = ?", (version,)).fetchone()
         if row is None:
             return None
         self._db.execute("DELETE FROM waiting WHERE id = ?", (version,))
-        return row[0], orjson.loads(row[1])
+        return row[0], row[1], orjson.loads(row[2])
 
     def ask(self, body: dict[str, Any]) -> None:
         """A review of trust is asked for."""
@@ -134,8 +135,8 @@ class Pending:
             rows = [(body["review"], name) for name in body["action"]["target"]]
             self._db.executemany("INSERT OR IGNORE INTO asked VALUES (?, ?)", rows)
 
-    def answer(self, body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-        """A review is answered: the beliefs that are approved, each with when it was stated."""
+    def answer(self, body: dict[str, Any]) -> list[tuple[str, int, dict[str, Any]]]:
+        """A review is answered: the beliefs that are approved, each with when and in which event it was stated."""
         names = self._db.execute("SELECT id FROM asked WHERE review = ?", (body["review"],)).fetchall()
         self._db.execute("DELETE FROM asked WHERE review = ?", (body["review"],))
         return [found for (name,) in names if body["answer"] == "approve" and (found := self.take(name))]

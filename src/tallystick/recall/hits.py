@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import orjson
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.recorded import must_be_recorded
 from tallystick.projections.index.rows import BACK, WITHHELD, Source
 from tallystick.projections.index.segmentation import has_no_spaces
 from tallystick.recall.filters import tags_of
@@ -21,14 +22,19 @@ _CLOSE = 0.6  # of the best candidate's nearness
 SIGNALS = ("words", "meaning", "speaker", "date")  # the measured signals that mean something by themselves
 
 
+def said_by(content: str, sources: Iterable[Source]) -> Iterator[tuple[Source, str]]:
+    """The words of each source of a block."""
+    return ((source, (content if source.said is None else source.said).strip()) for source in sources)
+
+
 def hits_of(
     question: Question, block: str, content: str, sources: Sequence[Source], score: float,
     signals: dict[str, float], *, is_now: bool = True,
 ) -> Iterator[Hit]:  # fmt: skip
     """One hit for each spelling: "Password: ABC" is not "password: abc"."""
     spellings: dict[str, list[Source]] = {}
-    for source in sources:
-        spellings.setdefault((content if source.said is None else source.said).strip(), []).append(source)
+    for source, text in said_by(content, sources):
+        spellings.setdefault(text, []).append(source)
     for text, said_so in spellings.items():
         own = [source for source in said_so if not source.echo]
         named = (s for s in own or said_so if s.agent in question.speakers or s.about in question.about)
@@ -93,10 +99,12 @@ def as_served(index: IndexFile, hits: Sequence[tuple[str, float]], user: str) ->
     mine = {name: source for name, source in sources.items() if source.user == user and source.block_id}
     blocks = orjson.dumps([source.block_id for source in mine.values()]).decode()
     contents = {row[0]: row[1] for row in index.db.execute(sql.FREE, (blocks,))}
-    found = {}
+    found, said = {}, list[tuple[Source, str]]()
     for name, score in hits:
         source = mine.get(name)
         block = source.block_id if source else None
         if source and block is not None and block in contents:
-            found[name] = _hit(source.said or contents[block], score, "as it was served", [source], block, {})
+            said.append((source, source.said or contents[block]))
+            found[name] = _hit(said[-1][1], score, "as it was served", [source], block, {})
+    must_be_recorded(index.ledger, said)
     return found

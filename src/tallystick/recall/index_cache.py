@@ -15,6 +15,7 @@ from tallystick.projections.index import search, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.rows import Source
 from tallystick.projections.index.search import NOW, Scope, SourceRow
+from tallystick.projections.recorded import LedgerView
 from tallystick.recall.support import State
 
 _MOST = 50_000  # blocks, or words, before it is thrown away
@@ -117,12 +118,17 @@ class View:
     def __init__(self, index: IndexFile) -> None:
         self._index = index
         self.looked: set[str] = set()
+        self.checked: set[str] = set()  # blocks of which all visible sources were compared with the ledger
         self._sources: dict[str, list[SourceRow]] = {}
         self._whole: dict[str, list[Source]] = {}  # with all that they hold
         self._fleeting: set[str] = set()  # blocks of which a source expires
         self._beside: dict[str, Sides] = {}  # of turns
         self._links: dict[str, Link | None] = {}  # of blocks
         self.standing: list[str] | None = None  # standing memory, once it was read
+
+    @property
+    def ledger(self) -> LedgerView | None:
+        return self._index.ledger
 
     def sources_of(self, blocks: Iterable[str], scope: Scope) -> dict[str, list[SourceRow]]:
         """The sources of each of these blocks, newest first; a block without any is left out."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
+from tallystick.projections.index.recorded import must_be_recorded
 from tallystick.projections.index.rows import STANDARD, Source, is_constitutional
 from tallystick.projections.index.search import NOW, Scope, SourceRow, count_of, count_on
 from tallystick.recall.candidates import POOL, Bond, Candidates, Gathering, Visible
 from tallystick.recall.filters import Filters, bears, tags_of
 from tallystick.recall.fusion import Floors, Judged, floor_of, floor_of_beliefs, judge, similarity
-from tallystick.recall.hits import SIGNALS, as_served, hits_of
+from tallystick.recall.hits import SIGNALS, as_served, hits_of, said_by
 from tallystick.recall.index_cache import IndexCache, View, edges_of
 from tallystick.recall.question import Question, take_apart
 from tallystick.recall.render import named
@@ -180,6 +181,10 @@ class Ranking:
         whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
         measured = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
         columns = {"similarity": self.likeness, **measured, **self.support._asdict()}
+        unchecked = [block for block in chosen if block not in self.view.checked]
+        words = (said_by(self.states[block].content, whole[block]) for block in unchecked)
+        must_be_recorded(self.view.ledger, chain.from_iterable(words))
+        self.view.checked.update(chosen)
         for block, place in chosen.items():
             signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)

@@ -102,7 +102,10 @@ class Pages(Part):
         self._renames.set(event.id, (event.seq, user, about, to))
         for name in (about, to):
             self._renamed.set((user, name, ordinal(event.seq)), (about, to))
-        self._fronts.move((user, about), (user, to))
+        if (user, to) in self._fronts:  # a page of that name is there, and stays as it is
+            self._fronts.drop((user, about))
+        else:
+            self._fronts.move((user, about), (user, to))
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ results are copies.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -17,6 +17,7 @@ from tallystick.ledger.chain import Chain
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.ledger import Ledger
+from tallystick.projections.recorded import LedgerView
 from tallystick.projections.tables.file import StateFile
 from tallystick.records import ids
 from tallystick.records.belief import OWNER
@@ -51,6 +52,26 @@ class OpenFolder:
 
     def close(self) -> None:
         self.ledger.close()
+
+    def view(self) -> LedgerView:
+        """What the ledger says, for those who serve rows. The caller has the ledger's turn."""
+        state, times = self.state, self.ledger.standing.times
+
+        def is_clear(name: str) -> bool:
+            return state.reviews.is_approved(name) or state.distrusts.is_borne_out(name)
+
+        def is_distrusted(event: Event, said: Mapping[str, Any]) -> bool:
+            told = {"agent": said.get("agent", ""), "session": said.get("session", "")}
+            trust, user = said.get("trust", "human"), said.get("user", OWNER)
+            return state.distrusts.against(user, by=event.by, seq=event.seq, trust=trust, **told) is not None
+
+        def names(user: str, about: str) -> set[str]:
+            return {name for name, _, _ in state.pages.names(user, about)}
+
+        return LedgerView(
+            self.ledger.end.seq, bool(times.doubted), self.ledger.recorded, is_clear, is_distrusted,
+            state.pages.front, names,
+        )  # fmt: skip
 
     def draw(self) -> Callable[[], str]:
         """A source of new belief ids for one decision. An id has the minute of the user's clock, as on a page."""

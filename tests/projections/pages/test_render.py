@@ -22,7 +22,7 @@ AT = "2026-10-25T00:30:00.000000Z"  # in Berlin the clock shows this hour twice
 def row(n: int, text: str, *, tags=("x",), by: str = "", retracted: int = 0, **more) -> Entry:
     entry = Entry(
         n, f"20261025-0030-{n:06x}", "person-ana.md", AT, orjson.dumps(list(tags)).decode(), text, None, int(bool(by)),
-        by, "[]", retracted, "", 0, n, 0, 1,
+        by, "[]", retracted, "", 0, n, n, 0, 1,
     )  # fmt: skip
     return entry._replace(**more)
 

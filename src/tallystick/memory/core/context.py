@@ -127,7 +127,7 @@ class Context:
         """The search index."""
         from tallystick.memory.core.index import IndexService
 
-        return IndexService(self.folder.ledger, self.folder.state, self.notify)
+        return IndexService(self.folder, self.notify)
 
     def _before_writing(self, drafts: Sequence[Draft], by: str) -> Sequence[Draft]:
         """The drafts without secrets, each with the trust of the program that writes it.

@@ -25,7 +25,6 @@ from typing import TypeVar
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import remove_all, remove_if_there
-from tallystick.ledger.ledger import Ledger
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import RETRY
 from tallystick.projections.database import IN_MEMORY, Stale, has_no_room
@@ -53,7 +52,7 @@ from tallystick.records.operations import (
     TRUST_CORROBORATE,
 )
 from tallystick.records.progress import Progress
-from tallystick.state.state import State
+from tallystick.stores.open_folder import OpenFolder
 
 Answer = TypeVar("Answer")
 
@@ -77,8 +76,9 @@ _PERHAPS_IN_THE_FILE = (  # if they come again after opening it again
 class IndexService:
     """One memory's index. Callers have the ledger's turn, so that one thread at a time uses it."""
 
-    def __init__(self, ledger: Ledger, state: State, notify: Callable[[str], None]) -> None:
-        self._ledger, self._state, self._notify = ledger, state, notify
+    def __init__(self, folder: OpenFolder, notify: Callable[[str], None]) -> None:
+        ledger = folder.ledger
+        self._ledger, self._state, self._view, self._notify = ledger, folder.state, folder.view, notify
         self._path = ledger.folder.index
         self._name = os.fspath(self._path)
         self._index: IndexFile | None = None
@@ -86,6 +86,7 @@ class IndexService:
         self._mark: Bookmark | None = None  # as this process left it
         self._bad = ""  # what is wrong with the file that is there
         self._erasures = -1  # that the ledger had when the index was last found well
+        self._made: IndexFile | None = None  # the last one that this process has made
         self._retry = 0.0  # when a disk that had no room is asked again
 
     def close(self) -> None:
@@ -159,7 +160,8 @@ class IndexService:
         """Ask the index a question, perhaps about the state `at` an event. On damage it is rebuilt and asked again."""
         for tried in range(_TRIES):
             index = self.level(on_progress)
-            index.times = self._ledger.standing.times
+            is_new = tried > 0 and index is self._made  # from the ledger, a moment ago
+            index.times, index.ledger = self._ledger.standing.times, None if is_new else self._view()
             try:
                 if at is not None and (since := index.bookmark().since) and at < since:
                     raise Missing(
@@ -306,6 +308,7 @@ class IndexService:
                 index = self._make_beside(on_progress)
         if index is None:
             raise Busy(f"{self._path} could not be rebuilt, because others keep changing the folder; try again")
+        self._made = index
         wrong, self._bad = self._bad or (why and not self._is_no_wonder()), ""
         if wrong:
             self._notify(f"the index was rebuilt from the ledger, because {why}; nothing is lost")

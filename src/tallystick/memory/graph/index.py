@@ -17,7 +17,6 @@ from typing import TypeVar
 
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
-from tallystick.projections.database import Stale
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.from_snapshot import held_now
@@ -28,7 +27,7 @@ from tallystick.records.operations import GRAPH
 Answer = TypeVar("Answer")
 
 _TRIES = 3
-_WRONG = (sqlite3.DatabaseError, Stale, LookupError, TypeError, ValueError)  # what a file that is not ours can do
+_WRONG = (sqlite3.DatabaseError, LookupError, TypeError, ValueError)  # what a file that is not ours can do
 
 
 class GraphAt(Follower[GraphFile]):
@@ -55,7 +54,10 @@ class GraphAt(Follower[GraphFile]):
     def _ask(self, question: Callable[[GraphFile], Answer]) -> Answer:
         for tried in range(_TRIES):
             try:
-                return question(self._leveled())
+                db = self._leveled()
+                if tried:  # it was made from the ledger a moment ago
+                    db.comparison.ledger = None
+                return question(db)
             except sqlite3.DatabaseError as error:
                 self.fix(error, is_last=tried == _TRIES - 1)
             except OSError as error:
@@ -97,7 +99,9 @@ class GraphAt(Follower[GraphFile]):
 
     def _level_with(self, db: GraphFile) -> GraphFile:
         db.distrust(self.state.distrusts.all())
-        return super()._level_with(db)
+        db = super()._level_with(db)
+        db.comparison.ledger = self.open_folder.view()
+        return db
 
     def _read_on(self, db: GraphFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was pruned, the current state."""

@@ -21,7 +21,7 @@ from typing import TypeVar
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
 from tallystick.memory.core.masking import Masker
-from tallystick.projections.database import Stale, wait_for_lock
+from tallystick.projections.database import wait_for_lock
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.markdown import Page, parse
@@ -47,7 +47,7 @@ class PagesAt(Follower[PagesFile]):
     """The pages of one folder."""
 
     called = "the pages are"
-    wrong = (sqlite3.DatabaseError, Stale)
+    wrong = (sqlite3.DatabaseError,)
 
     def __init__(
         self, folder: OpenFolder, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
@@ -142,10 +142,17 @@ class PagesAt(Follower[PagesFile]):
             return question(self._leveled())
         except sqlite3.DatabaseError as error:
             self.fix(error)
-        return question(self._leveled())
+        db = self._leveled()
+        db.ledger = None  # it was made from the ledger a moment ago
+        return question(db)
 
     def _made(self, path: Path | str) -> PagesFile:
         return PagesFile(path, self._hard_limit())
+
+    def _level_with(self, db: PagesFile) -> PagesFile:
+        db = super()._level_with(db)
+        db.ledger = self.open_folder.view()
+        return db
 
     def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
         """From the bookmark on; where that was moved away, the current state."""

@@ -233,7 +233,7 @@ class PageStore:
             "until": until, "tags": texts(tags, "tags"), "top_k": top_k, "include_superseded": include_superseded,
             "zone": self._at.zone,
         }  # fmt: skip
-        return [_matched(match) for match in self._at.read(lambda pages: search(pages.db, query, **asked))]
+        return [_matched(match) for match in self._at.read(lambda pages: pages.found(search(pages.db, query, **asked)))]
 
     def recent(
         self, since: date | str | None = None, limit: int = 20, prefixes: Iterable[str] | None = None

@@ -27,7 +27,7 @@ from typing import Any
 from tallystick.decide import beliefs, pages, review_request as asking, reviews as decide
 from tallystick.memory.pages.apply_edits import Adopted, EditApplier
 from tallystick.memory.pages.files import PagesAt, is_blank
-from tallystick.projections.database import has_no_room
+from tallystick.projections.database import Stale, has_no_room
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.markdown import Page, Span, entity_of
 from tallystick.projections.pages.base import Base, mark_of
@@ -140,9 +140,12 @@ class Sync:
             try:
                 raced = self._once(wanted)
             except sqlite3.Error as error:
-                if has_no_room(error):
-                    self._at.fix(error)
-                raise
+                is_last = tried == _TRIES - 1
+                if has_no_room(error) or isinstance(error, Stale):
+                    self._at.fix(error, is_last=is_last)
+                if not isinstance(error, Stale):
+                    raise
+                continue
             if not raced:
                 break
             wanted = raced

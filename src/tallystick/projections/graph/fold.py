@@ -48,7 +48,7 @@ def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
             rows.save(user, part, told[key], told, event.seq)
             rows.note_teller(user, part, told[key], is_persons)
     if "head" in body:
-        rows.head(user, body["head"])
+        rows.head(user, body["head"], event.seq)
         for part, name in keys_in(body["head"]):
             rows.note_teller(user, part, name, is_persons)
 
@@ -96,13 +96,15 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     waited = [name for name in replaced if rows.pending.take(name)]
     took_over = bool(before) and not waited
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
-        rows.pending.add(belief["id"], event.ts, belief)
+        rows.pending.add(belief["id"], event, belief)
         return
-    _hold(rows, event, event.ts, belief, list(before.values()))
+    _hold(rows, event, event.ts, event.seq, belief, list(before.values()))
 
 
-def _hold(rows: Rows, event: Event, at: str, belief: dict[str, Any], before: list[Fact]) -> None:
-    fact = Fact.of(belief, belief.get("user", OWNER), at, event.seq)
+def _hold(
+    rows: Rows, event: Event, at: str, stated: int, belief: dict[str, Any], before: list[Fact]
+) -> None:  # fmt: skip
+    fact = Fact.of(belief, belief.get("user", OWNER), at, event.seq, stated)
     held = belief.get("status", "active") == "active"
     same = next((old for old in before if held and not old.ended and old.says_the_same(fact)), None)
     for old in before:
@@ -131,8 +133,8 @@ def _erased(rows: Rows, _: Event, body: dict[str, Any]) -> None:
 
 
 def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    for at, belief in rows.pending.answer(body):
-        _hold(rows, event, at, belief, [])
+    for at, stated, belief in rows.pending.answer(body):
+        _hold(rows, event, at, stated, belief, [])
 
 
 _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {

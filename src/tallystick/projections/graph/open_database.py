@@ -1,7 +1,8 @@
 """`graph.db`: its tables, and the open file.
 
 `nodes` and `edges` have the combined view of the graph: a record's `line` as an envelope has it. `said` is the line
-that somebody saved: empty where it is the same, NULL where nobody saved any and all of it follows from beliefs.
+that somebody saved: empty where it is the same, NULL where nobody saved any and all of it follows from beliefs; `saved`
+is the event that has it.
 `others` are profiles, paths and events, which are as they were saved.
 
 `facts` is what beliefs say: one row for each series of versions that say the same of the same. `source` and `target`
@@ -22,6 +23,7 @@ import orjson
 from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.graph import fold
 from tallystick.projections.graph.combined_view import Merge, merge_of, merges_into
+from tallystick.projections.graph.recorded import Comparison
 from tallystick.projections.graph.rows import Rows, said_in
 from tallystick.records.entity import ProposedMerge, thing_key
 from tallystick.records.event import Event
@@ -29,32 +31,32 @@ from tallystick.records.graph.envelope import KINDS
 from tallystick.records.graph.nodes import RecordFields
 from tallystick.records.trust import Distrust
 
-SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 7  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     BOOKMARK_TABLE,
     *PENDING_TABLES,
     """CREATE TABLE nodes (
         user TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, is_merged INTEGER NOT NULL, line BLOB NOT NULL,
-        said BLOB, PRIMARY KEY (user, id)
+        said BLOB, saved INTEGER, PRIMARY KEY (user, id)
     ) WITHOUT ROWID""",
     "CREATE INDEX nodes_kind ON nodes (user, kind, id)",
     """CREATE TABLE edges (
         user TEXT NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL,
-        line BLOB NOT NULL, said BLOB, PRIMARY KEY (user, id)
+        line BLOB NOT NULL, said BLOB, saved INTEGER, PRIMARY KEY (user, id)
     ) WITHOUT ROWID""",
     "CREATE INDEX edges_source ON edges (user, source, id)",
     "CREATE INDEX edges_target ON edges (user, target, id)",
     "CREATE INDEX edges_kind ON edges (user, kind, id)",
     """CREATE TABLE others (
         n INTEGER PRIMARY KEY, user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, line BLOB NOT NULL,
-        UNIQUE (user, part, id)
+        saved INTEGER NOT NULL, UNIQUE (user, part, id)
     )""",
     # what was last saved by a program that is trusted less than a person
     """CREATE TABLE programs (
         user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (user, part, id)
     ) WITHOUT ROWID""",
-    "CREATE TABLE heads (user TEXT PRIMARY KEY, told TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE heads (user TEXT PRIMARY KEY, told TEXT NOT NULL, saved TEXT NOT NULL) WITHOUT ROWID",
     # the node that each was merged into, and its names
     """CREATE TABLE merges (
         user TEXT NOT NULL, node TEXT NOT NULL, "into" TEXT NOT NULL, told TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -70,7 +72,7 @@ TABLES = (
         id TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL,
         object TEXT NOT NULL, subject_key TEXT NOT NULL, object_key TEXT NOT NULL, weight REAL NOT NULL,
         valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, ended TEXT NOT NULL, at TEXT NOT NULL, seq INTEGER NOT NULL,
-        versions TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL
+        stated INTEGER NOT NULL, versions TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL
     ) WITHOUT ROWID""",
     "CREATE INDEX facts_subject ON facts (user, subject_key)",
     "CREATE INDEX facts_object ON facts (user, object_key)",
@@ -106,6 +108,7 @@ class GraphFile(Followed):
         self.ledger = ledger
         self._distrusts: list[Distrust] = []
         super().__init__(path)
+        self.comparison = Comparison(self.db, ledger)
 
     def take(self, events: Iterable[Event]) -> None:
         rows = Rows(self.db, self.ledger, self._distrusts)
@@ -127,25 +130,29 @@ class GraphFile(Followed):
         """A record, as an envelope has it."""
         table, of = (part, ()) if part in ("nodes", "edges") else ("others", (part,))
         where = "user = ? AND part = ? AND id = ?" if of else "user = ? AND id = ?"
-        row = self.db.execute(f"SELECT line FROM {table} WHERE {where}", (user, *of, name)).fetchone()
-        return row[0] if row else None
+        found = self._lines(user, part, f"SELECT id, line, saved FROM {table} WHERE {where}", user, *of, name)
+        return found[0] if found else None
 
     def lines(self, user: str, part: str) -> list[bytes]:
         """All of a part, by id; events in the order in which they came."""
         if part in ("nodes", "edges"):
-            return self._lines(f"SELECT line FROM {part} WHERE user = ? ORDER BY id", user)
-        order = "n" if part == "events" else "id"
-        return self._lines(f"SELECT line FROM others WHERE user = ? AND part = ? ORDER BY {order}", user, part)
+            return self._lines(user, part, f"SELECT id, line, saved FROM {part} WHERE user = ? ORDER BY id", user)
+        asked = f"FROM others WHERE user = ? AND part = ? ORDER BY {'n' if part == 'events' else 'id'}"
+        return self._lines(user, part, f"SELECT id, line, saved {asked}", user, part)
 
-    def _lines(self, question: str, *values: object) -> list[bytes]:
-        return [line for (line,) in self.db.execute(question, values)]
+    def _lines(self, user: str, part: str, question: str, *values: object) -> list[bytes]:
+        return self.comparison.records(user, part, self.db.execute(question, values))
 
     def said_line(self, user: str, part: str, name: str) -> bytes | None:
         """The line of a record as somebody saved it; None, if nobody did."""
         if part not in ("nodes", "edges"):
             return self.line(user, part, name)
-        row = self.db.execute(f"SELECT said, line FROM {part} WHERE user = ? AND id = ?", (user, name)).fetchone()
-        return said_in(*row) if row else None
+        asked = f"SELECT id, said, line, saved FROM {part} WHERE user = ? AND id = ?"
+        return next(iter(self._said_lines(user, part, asked, user, name)), None)
+
+    def _said_lines(self, user: str, part: str, question: str, *values: object) -> list[bytes]:
+        found = ((name, said_in(said, line), saved) for name, said, line, saved in self.db.execute(question, values))
+        return self.comparison.records(user, part, [(name, said, saved) for name, said, saved in found if said])
 
     def is_persons(self, user: str, part: str, name: str) -> bool:
         """True if a person was the last to save that record, or that key of what envelopes say of themselves."""
@@ -168,18 +175,18 @@ class GraphFile(Followed):
 
     def said(self, user: str, part: str) -> list[bytes]:
         """The nodes or edges that somebody saved, as they were saved."""
-        found = self.db.execute(
-            f"SELECT said, line FROM {part} WHERE user = ? AND said IS NOT NULL ORDER BY id", (user,)
-        )  # fmt: skip
-        return [said for row in found if (said := said_in(*row)) is not None]
+        asked = f"SELECT id, said, line, saved FROM {part} WHERE user = ? AND said IS NOT NULL ORDER BY id"
+        return self._said_lines(user, part, asked, user)
 
     def nodes(self, user: str, kind: str | None, *, merged: bool) -> list[bytes]:
         """All of them, or those of one kind."""
         visible = "" if merged else " AND NOT is_merged"
         if kind is None:
-            return self._lines(f"SELECT line FROM nodes WHERE user = ?{visible} ORDER BY id", user)
+            return self._lines(
+                user, "nodes", f"SELECT id, line, saved FROM nodes WHERE user = ?{visible} ORDER BY id", user
+            )  # fmt: skip
         by_kind = "nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?"
-        return self._lines(f"SELECT line FROM {by_kind}{visible} ORDER BY id", user, kind)
+        return self._lines(user, "nodes", f"SELECT id, line, saved FROM {by_kind}{visible} ORDER BY id", user, kind)
 
     def edges(
         self, user: str, source: str | None, target: str | None, kind: str | None, limit: int | None
@@ -188,11 +195,13 @@ class GraphFile(Followed):
         wanted = {name: value for name, value in asked.items() if value is not None}
         where = "".join(f" AND {name} = ?" for name in wanted)
         by = next((f" INDEXED BY edges_{name}" for name in wanted), "")  # SQLite would rather read all in order
-        asked_for = f"SELECT line FROM edges{by} WHERE user = ?{where} ORDER BY id LIMIT ?"
-        return self._lines(asked_for, user, *wanted.values(), -1 if limit is None else limit)
+        asked_for = f"SELECT id, line, saved FROM edges{by} WHERE user = ?{where} ORDER BY id LIMIT ?"
+        return self._lines(user, "edges", asked_for, user, *wanted.values(), -1 if limit is None else limit)
 
     def head(self, user: str) -> RecordFields:
         """The metadata of the graph as a whole, its extra fields, and which profile is the first."""
+        for told, saved in self.db.execute("SELECT told, saved FROM heads WHERE user = ?", (user,)).fetchall():
+            self.comparison.told(told, user, map(int, saved.split()))
         return Rows(self.db, self.ledger).head_of(user)
 
     def merge_of(self, user: str, node: str) -> Merge | None:
@@ -204,10 +213,11 @@ class GraphFile(Followed):
     def proposals(self, user: str, *nodes: str) -> list[ProposedMerge]:
         """The pending merges, oldest first; those of two nodes, if they are named."""
         pair = " AND one = ? AND other = ?" if nodes else ""
-        found = self.db.execute(
-            f"SELECT told FROM proposals WHERE user = ?{pair} ORDER BY seq", (user, *sorted(nodes))
-        )  # fmt: skip
-        return [ProposedMerge.read(told) for (told,) in found]
+        asked = f"SELECT told, seq FROM proposals WHERE user = ?{pair} ORDER BY seq"
+        found = self.db.execute(asked, (user, *sorted(nodes))).fetchall()
+        for told, seq in found:
+            self.comparison.told(told, user, [seq])
+        return [ProposedMerge.read(told) for told, _ in found]
 
     def named(self, user: str, name: str) -> list[str]:
         """The nodes with a name, the one that has had it longest first; plain things have but one."""

@@ -28,14 +28,14 @@ from tallystick.records.event import Event
 from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.trust import Distrust
 
-_SOURCES = 20  # beliefs of a node, or versions of a fact, that are named as its sources
-_ATTRIBUTES = 50  # of a node
+SOURCES = 20  # beliefs of a node, or versions of a fact, that are named as its sources
+ATTRIBUTES = 50  # of a node
 _LONGEST = 300  # characters of an attribute; the belief has all of it
 UNNAMED = "related to"  # a relation that nobody named
 _PORTION = 1000  # records that are written at once
 
-_PUT_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?)"
-_PUT_EDGE = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT_EDGE = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LAST_END = "SELECT max(ended) FROM mentions INDEXED BY mentions_ended WHERE user = ? AND node = ?"
 _SAME = b""  # what somebody saved is the combined view
 _NOT_YET = b""  # it was saved a moment ago, and has no combined view yet
@@ -69,18 +69,18 @@ class Rows:
         """Save a record. It replaces one of the same name; an event is never replaced."""
         line = line_of(told)
         if part == "nodes":
-            self._put(part, (user, name, told["kind"], "merged" in told, line), (user, name), self._nodes)
+            self._put(part, (user, name, told["kind"], "merged" in told, line), (user, name), self._nodes, seq)
             names = keys_of((name, told.get("label", ""), *told.get("aliases", ())))
             self.facts.name(user, name, names, seq, is_said=True)
         elif part == "edges":
             values = (user, name, told["source"], told["target"], told["kind"], line)
-            self._put(part, values, (user, name), self._edges)
+            self._put(part, values, (user, name), self._edges, seq)
         else:
             way = "OR IGNORE" if part == "events" else ""
+            update = " ON CONFLICT (user, part, id) DO UPDATE SET line = excluded.line, saved = excluded.saved"
             self.db.execute(
-                f"INSERT {way} INTO others (user, part, id, line) VALUES (?, ?, ?, ?)"
-                + ("" if way else " ON CONFLICT (user, part, id) DO UPDATE SET line = excluded.line"),
-                (user, part, name, line),
+                f"INSERT {way} INTO others (user, part, id, line, saved) VALUES (?, ?, ?, ?, ?){'' if way else update}",
+                (user, part, name, line, seq),
             )
 
     def note_teller(self, user: str, part: str, name: str, is_persons: bool) -> None:
@@ -91,16 +91,17 @@ class Rows:
         elif self._has_programs:
             self.db.execute("DELETE FROM programs WHERE user = ? AND part = ? AND id = ?", (user, part, name))
 
-    def _put(self, table: str, values: tuple[Any, ...], key: Key, touched: set[Key]) -> None:
+    def _put(self, table: str, values: tuple[Any, ...], key: Key, touched: set[Key], seq: int) -> None:
         if self._is_plain:  # the first filling of a graph of its own: it looks as it was saved
-            self._plain[table].append((*values, _SAME))
+            self._plain[table].append((*values, _SAME, seq))
             if len(self._plain[table]) >= _PORTION:
                 self._write_plain(table)
             return
-        marks = ", ".join("?" * (len(values) + 1))
+        marks = ", ".join("?" * (len(values) + 2))
+        update = "UPDATE SET said = excluded.said, saved = excluded.saved"
         self.db.execute(
-            f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT (user, id) DO UPDATE SET said = excluded.said",
-            (*values[:-1], _NOT_YET, values[-1]),
+            f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT (user, id) DO {update}",
+            (*values[:-1], _NOT_YET, values[-1], seq),
         )
         touched.add(key)
 
@@ -115,13 +116,15 @@ class Rows:
                 self._write_plain(table)
             self._is_plain = False
 
-    def head(self, user: str, told: RecordFields) -> None:
+    def head(self, user: str, told: RecordFields, seq: int) -> None:
         """Add what an envelope says of itself."""
         known = self.head_of(user)
+        before = self.db.execute("SELECT saved FROM heads WHERE user = ?", (user,)).fetchone()
+        saved = f"{before[0]} {seq}" if before else str(seq)
         for name in ("metadata", "extra"):
             known[name] = {**known.get(name, {}), **told.get(name, {})}
         known["head"] = told.get("head") or known.get("head", "")
-        self.db.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", (user, orjson.dumps(known).decode()))
+        self.db.execute("INSERT OR REPLACE INTO heads VALUES (?, ?, ?)", (user, orjson.dumps(known).decode(), saved))
 
     def head_of(self, user: str) -> RecordFields:
         row = self.db.execute("SELECT told FROM heads WHERE user = ?", (user,)).fetchone()
@@ -184,7 +187,7 @@ class Rows:
                 self._touch_edges(user, view.family_of(self.db, user, name) if own or others else ())
 
     def _show_node(self, user: str, name: str) -> None:
-        said = self._said("nodes", user, name)
+        said, saved = self._said("nodes", user, name)
         told = view.with_beliefs(orjson.loads(said) if said is not None else None, self._derived_node(user, name))
         if told is None:
             self.db.execute("DELETE FROM nodes WHERE user = ? AND id = ?", (user, name))
@@ -194,11 +197,11 @@ class Rows:
         told = view.merged_node(told, own if own and view.is_there(self.db, user, own.into) else None, others)
         line = line_of(told)
         self.db.execute(
-            _PUT_NODE, (user, name, told["kind"], "merged" in told, line, _SAME if line == said else said)
+            _PUT_NODE, (user, name, told["kind"], "merged" in told, line, _SAME if line == said else said, saved)
         )  # fmt: skip
 
     def _show_edge(self, user: str, name: str) -> None:
-        said = self._said("edges", user, name)
+        said, saved = self._said("edges", user, name)
         fact = self.facts.get(name)
         derived = self._derived_edge(fact) if fact and fact.user == user and fact.is_edge else None
         told = view.with_beliefs(orjson.loads(said) if said is not None else None, derived)
@@ -208,12 +211,14 @@ class Rows:
         ways = {end: view.ways_of(self.db, user, end) for end in (told["source"], told["target"])}
         told = view.merged_edge(told, ways)
         line = line_of(told)
-        row = (user, name, told["source"], told["target"], told["kind"], line, _SAME if line == said else said)
+        row = (user, name, told["source"], told["target"], told["kind"], line, _SAME if line == said else said, saved)
         self.db.execute(_PUT_EDGE, row)
 
-    def _said(self, table: str, user: str, name: str) -> bytes | None:
-        row = self.db.execute(f"SELECT said, line FROM {table} WHERE user = ? AND id = ?", (user, name)).fetchone()
-        return said_in(*row) if row else None
+    def _said(self, table: str, user: str, name: str) -> tuple[bytes | None, int | None]:
+        """What somebody saved, and the event that has it."""
+        asked = f"SELECT said, line, saved FROM {table} WHERE user = ? AND id = ?"
+        row = self.db.execute(asked, (user, name)).fetchone()
+        return (said_in(*row[:2]), row[2]) if row else (None, None)
 
     # -- what follows from beliefs -----------------------------------------------------------------------------------
 
@@ -222,7 +227,7 @@ class Rows:
         if (counted := self.db.execute(counts, (user, name)).fetchone()) is None:
             return None
         told, held = counted
-        latest = self._mentioned(user, name, _SOURCES, "DESC")
+        latest = self._mentioned(user, name, SOURCES, "DESC")
         first, last = self.facts.known(*self._mentioned(user, name, 1, "ASC")), self.facts.known(latest[0])
         is_entity = self.db.execute(
             "SELECT 1 FROM names WHERE user = ? AND node = ? AND NOT is_said LIMIT 1", (user, name)
@@ -250,7 +255,7 @@ class Rows:
         """The facts about a node that lead to no other."""
         found = self.db.execute(
             "SELECT predicate, object FROM facts WHERE user = ? AND source = ? AND target = '' AND ended = ''"
-            " ORDER BY seq DESC, id DESC LIMIT ?", (user, name, _ATTRIBUTES),
+            " ORDER BY seq DESC, id DESC LIMIT ?", (user, name, ATTRIBUTES),
         )  # fmt: skip
         told: dict[str, list[str]] = {}
         for predicate, value in reversed(found.fetchall()):
@@ -297,19 +302,20 @@ class Fact(NamedTuple):
     ended: str  # when it was no longer current
     at: str
     seq: int
+    stated: int  # the event that has its words
     versions: str  # JSON
     source: str = ""
     target: str = ""
 
     @classmethod
-    def of(cls, belief: dict[str, Any], user: str, at: str, seq: int) -> Fact:
+    def of(cls, belief: dict[str, Any], user: str, at: str, seq: int, stated: int) -> Fact:
         subject, predicate, thing = belief.get("triple") or ("", "", "")
         bounds = (held_time(belief.get(name, "")) for name in ("valid_to", "expires"))
         return cls(
             belief["id"], user, belief.get("about", ""), subject, predicate, thing,
             thing_key(subject), thing_key(thing),
             belief["confidence"], held_time(belief.get("valid_from", "")), min(filter(None, bounds), default=""), "",
-            at, seq, orjson.dumps([belief["id"]]).decode(),
+            at, seq, stated, orjson.dumps([belief["id"]]).decode(),
         )  # fmt: skip
 
     def says_the_same(self, other: Fact) -> bool:
@@ -317,7 +323,7 @@ class Fact(NamedTuple):
 
     def again(self, later: Fact) -> Fact:
         """This fact, stated again by a later version."""
-        versions = [*orjson.loads(self.versions), later.id][-_SOURCES:]
+        versions = [*orjson.loads(self.versions), later.id][-SOURCES:]
         return self._replace(
             weight=later.weight, valid_from=later.valid_from, valid_to=later.valid_to,
             versions=orjson.dumps(versions).decode(),

@@ -18,6 +18,7 @@ from tallystick.projections.follower import Bookmark
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.schema import CONFIG, FRAMES, SCHEMA, TABLES
+from tallystick.projections.recorded import LedgerView
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.times import Times
@@ -45,6 +46,7 @@ class IndexFile(Database):
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
         self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
         self.times = Times()  # the times in it that are doubted, as the caller knows them
+        self.ledger: LedgerView | None = None  # what it serves is compared with this; None: with nothing
         super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
 
     def bookmark(self) -> Bookmark:

@@ -164,17 +164,32 @@ def _name(batch: WriteBatch, source: Source) -> None:
         batch.add_name(source.user, "about", source.about, source.path, source.since_seq)
 
 
-def _observe(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """An episode: a source that is never replaced, only erased."""
+def source_of(event: Event) -> Source:
+    """The source that an event states, before anything else happened to it."""
+    body = event.body or {}
+    if "belief" in body:
+        return _source(event, body["belief"], body["belief"]["id"])
     episode = body["episode"]
     get, trust = episode.get, episode.get("trust", "human")
-    source = Source(
+    return Source(
         event.id, "episode", get("id"), event.id, None, get("user", OWNER), get("session", ""), get("agent", ""),
         get("path", ""), trust, int(trust in QUARANTINED), None, event.by, "observation", "", _OBSERVED, None, None,
         episode["timestamp"], event.ts, event.seq, None, decay=EPHEMERAL, echo=int("echo" in body),
     )  # fmt: skip
+
+
+def words_of(event: Event) -> str:
+    """What an event states, in words."""
+    body = event.body or {}
+    words: str = body["belief"].get("text", "") if "belief" in body else body["episode"]["content"]
+    return words
+
+
+def _observe(batch: WriteBatch, event: Event, _: dict[str, Any]) -> None:
+    """An episode: a source that is never replaced, only erased."""
+    source = source_of(event)
     _name(batch, source)
-    _join(batch, event, source, episode["content"], carries_on=set())
+    _join(batch, event, source, words_of(event), carries_on=set())
     batch.add_source(source)
     _settle(batch, event.seq, [source], "")
     _see_again(batch, event.seq, source)

@@ -60,12 +60,12 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     gone = list({entry.n: entry for name in replaced if (entry := rows.entry(name))}.values())
     took_over = bool(gone) and not any(before)
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
-        rows.pending.add(belief["id"], event.ts, belief)
+        rows.pending.add(belief["id"], event, belief)
         return
-    _show(rows, event, event.ts, belief, gone)
+    _show(rows, event, event.ts, event.seq, belief, gone)
 
 
-def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: list[Entry]) -> None:
+def _show(rows: Rows, event: Event, at: str, stated: int, belief: Mapping[str, Any], gone: list[Entry]) -> None:
     text, name = belief.get("text", ""), belief["id"]
     if not gone and not text:
         return
@@ -83,13 +83,14 @@ def _show(rows: Rows, event: Event, at: str, belief: Mapping[str, Any], gone: li
         if not held or not text:
             rows.strike(kept, event.ts)
         elif same and tags != same.tag_list:
-            rows.tag(same, tags, event.ts)
+            rows.tag(same, tags, event.ts, stated)
         if same and happened not in ("", same.timestamp):
             rows.change(same, event.ts, timestamp=happened)
     elif text:
         rows.add(
-            file, name, event.ts, tags, text, event.seq, happened=happened or at, has_key=not is_id(belief["key"]),
-            superseded_by=superseded_by, supersedes=folds, is_retracted=not held and not superseded_by,
+            file, name, event.ts, tags, text, event.seq, stated, happened=happened or at,
+            has_key=not is_id(belief["key"]), superseded_by=superseded_by, supersedes=folds,
+            is_retracted=not held and not superseded_by,
         )  # fmt: skip
         if folds and gone and gone[0].path == file.path:  # what was compacted is where it was
             gone = rows.stand_at(name, gone)
@@ -137,8 +138,8 @@ def _erased(rows: Rows, _: Event, body: dict[str, Any]) -> None:
 
 
 def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    for at, belief in rows.pending.answer(body):
-        _show(rows, event, at, belief, [])
+    for at, stated, belief in rows.pending.answer(body):
+        _show(rows, event, at, stated, belief, [])
 
 
 def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:

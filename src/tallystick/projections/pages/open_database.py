@@ -13,18 +13,33 @@ far the ledger was, and its front matter. By its mark a saved page is recognised
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tallystick.projections.database import Stale
 from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.pages import fold
 from tallystick.projections.pages.base import Base
-from tallystick.projections.pages.rows import ENTRIES, FILES, Entry, File, Rows, digest_of_words
+from tallystick.projections.pages.rows import (
+    ENTRIES,
+    FILES,
+    Entry,
+    File,
+    Rows,
+    description_of,
+    digest_of_words,
+    path_of,
+    title_of,
+)
+from tallystick.projections.pages.search import Match
+from tallystick.projections.recorded import NONE, LedgerView
+from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
+from tallystick.state.pages import USUAL, is_about
 
-SHAPE = 4  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 5  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     BOOKMARK_TABLE,
@@ -42,7 +57,8 @@ TABLES = (
         n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL, timestamp TEXT NOT NULL,
         tags TEXT NOT NULL, content TEXT NOT NULL, letters TEXT, superseded INTEGER NOT NULL,
         superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL, retracted INTEGER NOT NULL, folded_into TEXT NOT NULL,
-        has_key INTEGER NOT NULL, seq INTEGER NOT NULL, shown INTEGER NOT NULL, is_due INTEGER NOT NULL
+        has_key INTEGER NOT NULL, seq INTEGER NOT NULL, stated INTEGER NOT NULL, shown INTEGER NOT NULL,
+        is_due INTEGER NOT NULL
     )""",
     "CREATE INDEX entries_path ON entries (path, n)",
     "CREATE INDEX entries_time ON entries (timestamp)",
@@ -63,6 +79,9 @@ TABLES = (
     # the pages that contradict the memory: they are read every time, until they do not
     "CREATE TABLE unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
+
+_MANY = 100_000  # rows that are known to be in the ledger
+_WHOSE = "SELECT user, about FROM files WHERE path = ?"
 
 _SET_SEEN = """UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?
     WHERE path = ?"""
@@ -91,6 +110,8 @@ class PagesFile(Followed):
         """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it."""
         super().__init__(path)
         self._hard_limit = hard_limit
+        self.ledger: LedgerView | None = None  # what is read is compared with this; None: with nothing
+        self._checked: set[int] = set()  # rows that were compared, by their hash
 
     def take(self, events: Iterable[Event]) -> None:
         rows = Rows(self.db)
@@ -134,17 +155,76 @@ class PagesFile(Followed):
 
     def _flagged(self, row: tuple[Any, ...]) -> File:
         file = File(*row)
+        if self.ledger is not None:
+            self._must_be_page(self.ledger, file)
         file.needs_compact |= self._hard_limit is not None and file.tokens > self._hard_limit
         return file
 
     def entries(self, path: str, *, due: bool = False) -> list[Entry]:
         """The entries of a page, in its order; only those that its file does not show yet, if `due`."""
         more = "AND is_due " if due else ""
-        return list(map(Entry._make, self.db.execute(f"{ENTRIES}WHERE path = ? {more}ORDER BY n", (path,))))
+        found = list(map(Entry._make, self.db.execute(f"{ENTRIES}WHERE path = ? {more}ORDER BY n", (path,))))
+        self.must_be_recorded(found)
+        return found
 
     def entry(self, name: str) -> Entry | None:
         """The entry of that id, or the one that shows that version."""
-        return Rows(self.db).entry(name)
+        found = Rows(self.db).entry(name)
+        self.must_be_recorded([found] if found else [])
+        return found
+
+    def found(self, matches: list[Match]) -> list[Match]:
+        """What a search has found, compared with the ledger."""
+        for match in matches if self.ledger is not None else ():
+            entry = self.entry(match.id)
+            if entry is None or (entry.content, entry.path, entry.tag_list) != (match.content, match.path, match.tags):
+                raise Stale(f"the entry {match.id} was not what the ledger says")
+        return matches
+
+    # -- comparing with the ledger -----------------------------------------------------------------------------------
+
+    def must_be_recorded(self, entries: Sequence[Entry]) -> None:
+        """Raise Stale, unless the ledger has these entries, with these words, of the users whose pages they are on."""
+        if self.ledger is None:
+            return
+        pages = {path: self.db.execute(_WHOSE, (path,)).fetchone() or ("", "") for path in {e.path for e in entries}}
+        fresh = {hash((*entry[1:6], entry.stated, *pages[entry.path])): entry for entry in entries}
+        fresh = {key: entry for key, entry in fresh.items() if key not in self._checked}
+        events = self.ledger.recorded([entry.stated for entry in fresh.values()]) if fresh else {}
+        for entry in fresh.values():
+            event = events.get(entry.stated, NONE)
+            if event is not None and not self._agrees(self.ledger, entry, event, *pages[entry.path]):
+                raise Stale(f"the entry {entry.id} was not what the ledger says")
+        self._checked = self._checked | fresh.keys() if len(self._checked) < _MANY else set(fresh)
+
+    def _agrees(self, ledger: LedgerView, entry: Entry, event: Event, user: str, about: str) -> bool:
+        belief = (event.body or {}).get("belief")
+        if belief is None or belief.get("text", "") != entry.content or belief.get("user", OWNER) != user:
+            return False
+        shown = self.db.execute("SELECT entry FROM versions WHERE id = ?", (belief["id"],)).fetchone()
+        is_its = belief["id"] == entry.id or shown == (entry.id,)
+        tags = fold.tags_shown(belief.get("tags", ()), belief.get("kind", "fact"))
+        is_here = is_about(belief.get("about", "")) in ledger.names(user, about)
+        return is_its and is_here and tags == entry.tag_list and ledger.is_released(event)
+
+    def _must_be_page(self, ledger: LedgerView, file: File) -> None:
+        """Raise Stale, unless what is said of a page is in the ledger, and something is on it."""
+        key = hash((file.path, file.user, file.about, file.title, file.description, file.tags, file.status, ledger.end))
+        if key in self._checked or file.is_gone:
+            return
+        front, usual = ledger.front(file.user, file.about), USUAL.get(file.about, {})
+        is_said = (
+            file.title in (front.get("title"), title_of(file.about))
+            and file.description in (front.get("description"), usual.get("description"), description_of(file.about))
+            and list(file.tag_list) in (front.get("tags"), usual.get("tags"), [])
+            and file.status in (front.get("status"), "active")
+            and file.path.startswith(path_of(file.user, file.about).removesuffix(".md"))
+        )
+        entry = self.db.execute(ENTRIES + "WHERE path = ? LIMIT 1", (file.path,)).fetchone()
+        if not is_said or not (front or usual or entry):
+            raise Stale(f"the page {file.path} was not what the ledger says")
+        self.must_be_recorded([Entry._make(entry)] if entry else [])
+        self._checked.add(key)
 
     def is_gone(self, name: str, words: str) -> bool:
         """True if an entry was cleaned that said just that."""

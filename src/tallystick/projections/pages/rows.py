@@ -45,6 +45,7 @@ class Entry(NamedTuple):
     folded_into: str
     has_key: int
     seq: int
+    stated: int  # the event that has its words
     shown: int
     is_due: int
 
@@ -241,8 +242,9 @@ class Rows:
     # -- entries -----------------------------------------------------------------------------------------------------
 
     def add(
-        self, file: File, name: str, at: str, tags: Iterable[str], text: str, seq: int, *, happened: str = "",
-        superseded_by: str = "", is_retracted: bool = False, supersedes: Sequence[str] = (), has_key: bool = False,
+        self, file: File, name: str, at: str, tags: Iterable[str], text: str, seq: int, stated: int, *,
+        happened: str = "", superseded_by: str = "", is_retracted: bool = False, supersedes: Sequence[str] = (),
+        has_key: bool = False,
     ) -> None:  # fmt: skip
         """Add an entry at the end of a page."""
         n, self._next = self._next, self._next + 1
@@ -251,7 +253,8 @@ class Rows:
             self._write_entries()
         self._fresh[name] = Entry(
             n, name, file.path, happened or at, listed, text, letters_of(text, name), int(bool(superseded_by)),
-            superseded_by, orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq, 0, 1,
+            superseded_by, orjson.dumps(list(supersedes)).decode(), int(is_retracted), "", int(has_key), seq,
+            stated, 0, 1,
         )  # fmt: skip
         file.entry_count += 1
         file.tokens += tokens_in(text)
@@ -288,10 +291,10 @@ class Rows:
         if file := self.at(entry.path):
             self.touch(file, at)
 
-    def tag(self, entry: Entry, tags: Iterable[str], at: str) -> None:
+    def tag(self, entry: Entry, tags: Iterable[str], at: str, stated: int) -> None:
         self._write_entries()
         unindex_entry(self.db, entry.n)
-        self.change(entry, at, tags=orjson.dumps(list(tags)).decode())
+        self.change(entry, at, tags=orjson.dumps(list(tags)).decode(), stated=stated)
         index_entry(self.db, entry.n)
 
     def fold(self, entry: Entry, into: str, at: str) -> None:
