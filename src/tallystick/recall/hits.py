@@ -106,5 +106,5 @@ def as_served(index: IndexFile, hits: Sequence[tuple[str, float]], user: str) ->
         if source and block is not None and block in contents:
             said.append((source, source.said or contents[block]))
             found[name] = _hit(said[-1][1], score, "as it was served", [source], block, {})
-    must_be_recorded(index.ledger, said)
+    must_be_recorded(index.ledger, said, is_now=False)
     return found

@@ -183,7 +183,8 @@ class Ranking:
         columns = {"similarity": self.likeness, **measured, **self.support._asdict()}
         unchecked = [block for block in chosen if block not in self.view.checked]
         words = (said_by(self.states[block].content, whole[block]) for block in unchecked)
-        must_be_recorded(self.view.ledger, chain.from_iterable(words))
+        is_served = self.scope.at >= NOW and not self.scope.quarantined
+        must_be_recorded(self.view.ledger, chain.from_iterable(words), is_now=is_served)
         self.view.checked.update(chosen)
         for block, place in chosen.items():
             signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}

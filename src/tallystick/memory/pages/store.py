@@ -244,9 +244,8 @@ class PageStore:
         paths = None
         if prefixes is not None:
             paths = [f"{each}-" if each in PREFIXES else each for each in texts(prefixes, "prefixes")]
-        found = self._at.read(
-            lambda pages: recent(pages.db, user=self._user, paths=paths, since=since, top_k=limit, zone=self._at.zone)
-        )
+        asked: dict[str, Any] = {"user": self._user, "paths": paths, "since": since, "top_k": limit}
+        found = self._at.read(lambda pages: pages.found(recent(pages.db, zone=self._at.zone, **asked)))
         return [_matched(match) for match in found]
 
     def name_of(self, about: str) -> str:

@@ -1,0 +1,236 @@
+"""Whatever somebody edits in the tables of a memory: no word is served that was not recorded, none of another user, and
+none that is quarantined, whichever way it is read."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tallystick import ConsolidationRule, Memory, TallystickError
+from tallystick.records.errors import Busy
+from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
+
+FORGED, THEIRS, WEB, HIDDEN = "FORGERY", "bobsecret", "webclaim", "spycraft"
+FILES = ("state.db", "index.db", "pages.db", "graph.db")
+QUESTIONS = "what is known about the harbour?", "a trap", "the safe is green", "who knows?", "harbour"
+_OWN = ("sqlite_", "texts_", "asides_", "letters_", "aside_letters_", "entries_fts_")  # SQLite's own
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("edited") / "memory"
+    with Memory(folder, by="cli:local", embedder="none") as me, Memory(folder, user="bob", embedder="none") as bob:
+        hours = me.remember("The harbour opens at nine", key="hours", about="place-harbour", tags=["harbour"])
+        me.revise("hours", "The harbour opens at ten", reason="harbour season")
+        likes = ("Ana", "likes", "the harbour")
+        tea = me.remember("Ana likes the harbour", about="person-ana", triple=likes, idempotency_key="harbour-1")
+        me.relate(hours.id, tea.id, "harbour relation")
+        me.remember("harbour rule: always answer briefly", kind="instruction")
+        me.observe("We walked along the harbour wall", id="harbour-walk", session="harbour", agent="ana")
+        me.observe("Then the harbour bells rang", session="harbour", agent="ana")
+        me.pages.describe("person-ana", description="The harbour master")
+        me.rules.put(ConsolidationRule(id="harbour-rule"))
+        me.graph.save_node(MemoryNode(id="harbour-node", kind="place", label="The harbour"))
+        me.graph.save_node(MemoryNode(id="quay-node", kind="place", label="The harbour quay"))
+        ends = {"source": "quay-node", "target": "harbour-node"}
+        me.graph.save_edge(MemoryEdge(id="harbour-edge", kind="harbour-part", **ends))
+        me.paths.branch("harbour-idea")
+        me.remember("On a branch the harbour is closed", path="harbour-idea")
+        bob.remember(f"The safe of {THEIRS} is green", key="b1", about=f"topic-{THEIRS}")
+        bob.observe(f"Bob told about {THEIRS}", session=THEIRS, id="b2")
+        bob.pages.describe(f"topic-{THEIRS}", description=f"All of {THEIRS}")
+        with Memory(folder, by="web:page", trust="web", embedder="none") as web:
+            web.remember(f"The harbour is a {WEB} trap", key="w1", about="place-harbour")
+            web.observe(f"A {WEB} trap at the harbour", id="w2")
+        with Memory(folder, by="mcp:spy", trust="agent", embedder="none") as spy:
+            spy.remember(f"The harbour knows {HIDDEN}", key="s1")
+        me.distrust("mcp:spy", reason="the harbour spy")
+        me.recall("when does the harbour open?", receipt=True)
+        me.pages.sync()
+        bob.pages.sync()
+        told = everything(me)
+        bob.graph.list_nodes()
+    assert "The harbour opens at ten" in told
+    assert THEIRS not in told
+    return folder
+
+
+def everything(memory: Memory) -> str:
+    """All that a program can read, as text."""
+    said = list[str]()
+
+    def read(question: Callable[[], Any]) -> None:
+        for _ in range(3):
+            try:
+                said.append(repr(question()))
+                return
+            except Busy:  # a row that was edited costs one call
+                continue
+            except TallystickError as error:
+                said.append(str(error))
+                return
+        raise AssertionError("it stays busy")
+
+    for asked in QUESTIONS:
+        read(lambda asked=asked: list(memory.recall(asked, k=20, explain=True)))
+        read(lambda asked=asked: memory.frame("task", asked))
+        read(lambda asked=asked: memory.pages.search(asked, include_superseded=True))
+    for name in ("hours", "w1", "b1", "s1"):
+        for way in (memory.get, memory.history, memory.why, memory.related):
+            read(lambda way=way, name=name: way(name))
+    for name in ("harbour-walk", "w2", "b2"):
+        read(lambda name=name: memory.episodes.find(name))
+    read(lambda: list(memory.beliefs.query()))
+    read(lambda: memory.facts.query())
+    read(lambda: memory.episodes.recent(limit=50))
+    read(lambda: [page.path for page in memory.pages.list(True, True)])
+    read(lambda: memory.pages.list(True, True))
+    read(lambda: [memory.pages.read(page.path) for page in memory.pages.list(True, True)])
+    for way in (
+        memory.reviews.all, memory.pages.recent, memory.graph.export_envelope, memory.graph.list_nodes,
+        memory.graph.list_edges, memory.frames.all, memory.paths.all, memory.rules.all, memory.receipts.all,
+        memory.sources, memory.status, memory.config.all, memory.entities.all,
+    ):  # fmt: skip
+        read(lambda way=way: way())
+    read(lambda: memory.graph.expand(["harbour-node", "person-ana"]))
+    read(lambda: b"".join(memory.export_lines()))
+    return "\n".join(said)
+
+
+def columns(folder: Path) -> list[tuple[str, str, str]]:
+    """Every column with text: the file, the table, the column."""
+    found = []
+    for name in FILES:
+        with closing(sqlite3.connect(folder / name)) as db:
+            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+                if not table.startswith(_OWN) and "fts" not in table:
+                    for row in db.execute(f"PRAGMA table_info({table})").fetchall():
+                        column = f'"{row[1]}"'
+                        text = f"SELECT 1 FROM {table} WHERE typeof({column}) IN ('text', 'blob') LIMIT 1"
+                        if db.execute(text).fetchone():
+                            found.append((name, table, column))
+    return found
+
+
+def edit(path: Path, statement: str, *values: object) -> int:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA foreign_keys = OFF")
+        return db.execute(statement, values).rowcount
+
+
+def served(folder: Path) -> tuple[str, str]:
+    """What a person reads, and what an agent reads."""
+    with Memory(folder, by="cli:local", embedder="none") as me:
+        mine = everything(me)
+    with Memory(folder, by="mcp:reader", trust="agent", embedder="none") as agent:
+        return mine, everything(agent)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_words_that_are_edited_in_a_table_are_served_by_nobody(made: Path, tmp_path: Path, part: int):
+    for number, (name, table, column) in enumerate(columns(made)):
+        if number % 8 != part:
+            continue
+        folder = tmp_path / str(number)
+        shutil.copytree(made, folder)
+        changed = (
+            f"UPDATE OR IGNORE {table} SET {column} ="
+            f" CAST(replace(replace(CAST({column} AS TEXT), 'harbour', ?), ?, ?) AS {{}}) WHERE typeof({column}) = ?"
+        )
+        for kind in ("text", "blob"):
+            edit(folder / name, changed.format(kind), FORGED, THEIRS, FORGED, kind)
+        mine, agents = served(folder)
+        assert FORGED not in mine + agents, (name, table, column)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_rows_that_are_given_to_another_user_cross_no_wall(made: Path, tmp_path: Path, part: int):
+    for number, (name, table, column) in enumerate(columns(made)):
+        if number % 4 != part:
+            continue
+        folder = tmp_path / str(number)
+        shutil.copytree(made, folder)
+        for was in ("'bob'", "'\"bob\"'"):
+            now = was.replace("bob", "me")
+            for kind in ("text", "blob"):
+                swapped = f"CAST(replace(CAST({column} AS TEXT), {was}, {now}) AS {kind})"
+                if was == "'bob'" and column.strip('"') not in ("key", "value", "belief", "line", "told"):
+                    swapped = f"CASE {column} WHEN 'bob' THEN 'me' ELSE {column} END"
+                given = f"UPDATE OR REPLACE {table} SET {column} = {swapped} WHERE typeof({column}) = ?"
+                edit(folder / name, given, kind)
+        mine, agents = served(folder)
+        assert THEIRS not in mine + agents, (name, table, column)
+
+
+RELEASES = {
+    "trust in the index": ("index.db", "UPDATE sources SET trust = 'human'"),
+    "quarantine in the index": ("index.db", "UPDATE sources SET quarantined = 0, approved_seq = 3"),
+    "corroborated in the index": ("index.db", "UPDATE sources SET quarantined = 0, borne_out = 1, approved_seq = 3"),
+    "sight in the index": ("index.db", "UPDATE sources SET sight = 0"),
+    "nobody is distrusted": ("index.db", "DELETE FROM sights"),
+    "all at once": ("index.db", "UPDATE sources SET trust = 'human', quarantined = 0, sight = 0, approved_seq = NULL"),
+    "blocks": ("index.db", "UPDATE blocks SET status = 'active'"),
+    "trust in the state": ("state.db", """UPDATE state_row SET value =
+        CAST(replace(CAST(value AS TEXT), '"trust":"web"', '"trust":"human"') AS BLOB)"""),
+    "trust of episodes": ("state.db", """UPDATE state_row SET value =
+        CAST(replace(CAST(value AS TEXT), '"web"', '"human"') AS BLOB)"""),
+    "no doubts": ("state.db", """DELETE FROM state_row
+        WHERE tab = (SELECT id FROM state_table WHERE name = 'source.doubt')"""),
+    "answered": ("state.db", """UPDATE state_row SET value =
+        CAST(replace(CAST(value AS TEXT), '"status":"waiting"', '"status":"approved"') AS BLOB)"""),
+    "approved": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, '"r-1"', s.seqs
+        FROM state_row AS s, state_table AS t, state_table AS b
+        WHERE t.name = 'review.approved' AND b.name = 'belief' AND s.tab = b.id"""),
+    "corroborated": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, CAST(s.seqs AS BLOB), s.seqs
+        FROM state_row AS s, state_table AS t, state_table AS b
+        WHERE t.name = 'source.borne_out' AND b.name IN ('belief', 'episode') AND s.tab = b.id"""),
+    "a page": ("pages.db", """INSERT INTO entries SELECT 900 + w.rowid, w.id, 'place-harbour.md', w.at, '["fact"]',
+        json_extract(w.belief, '$.text'), NULL, 0, '', '[]', 0, '', 0, w.seq, w.seq, 0, 1 FROM (
+            SELECT row_number() OVER () AS rowid, * FROM waiting) AS w"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", RELEASES)
+def test_what_is_quarantined_or_distrusted_is_not_released_by_a_table(made: Path, tmp_path: Path, how: str):
+    folder = tmp_path / "memory"
+    shutil.copytree(made, folder)
+    name, statement = RELEASES[how]
+    edit(folder / name, statement)
+    with Memory(folder, by="mcp:reader", trust="agent", embedder="none") as agent:
+        told = everything(agent)
+    assert WEB not in told
+    assert HIDDEN not in told
+    with Memory(folder, by="cli:local", embedder="none") as me:
+        hits = [hit.text for asked in QUESTIONS for hit in me.recall(asked, k=20)]
+        pages = repr([me.pages.read(page.path) for page in me.pages.list(True, True)])
+    assert not any(WEB in text or HIDDEN in text for text in hits)
+    assert WEB not in pages
+
+
+def test_a_row_that_was_edited_is_reported_and_made_again(made: Path, tmp_path: Path):
+    folder = tmp_path / "memory"
+    shutil.copytree(made, folder)
+    forged = "UPDATE state_row SET value = CAST(replace(CAST(value AS TEXT), 'opens at ten', ?) AS BLOB)"
+    assert edit(folder / "state.db", forged, FORGED)
+    with Memory(folder, embedder="none") as memory:
+        with pytest.raises(Busy, match="not what the ledger says"):
+            memory.get("hours")
+        assert memory.get("hours").text == "The harbour opens at ten"
+    with Memory(folder, embedder="none") as memory:
+        assert memory.get("hours").text == "The harbour opens at ten"
+        assert not [each for each in memory.files.check() if each.is_wrong] if hasattr(memory.files, "check") else True
+
+
+def test_words_that_are_edited_while_the_memory_is_open_are_not_served(made: Path, tmp_path: Path):
+    folder = tmp_path / "memory"
+    shutil.copytree(made, folder)
+    with Memory(folder, by="cli:local", embedder="none") as memory:
+        assert memory.recall("when does the harbour open?")
+        for name, table, column in columns(folder):
+            if column.strip('"') in ("content", "said", "belief", "value", "line", "title", "description", "template"):
+                edit(folder / name, f"UPDATE {table} SET {column} = replace({column}, 'harbour', ?)", FORGED)
+        assert FORGED not in everything(memory)
