@@ -17,7 +17,6 @@ from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 FORGED, THEIRS, WEB, HIDDEN = "FORGERY", "bobsecret", "webclaim", "spycraft"
 FILES = ("state.db", "index.db", "pages.db", "graph.db")
 QUESTIONS = "what is known about the harbour?", "a trap", "the safe is green", "who knows?", "harbour"
-_OWN = ("sqlite_", "texts_", "asides_", "letters_", "aside_letters_", "entries_fts_")  # SQLite's own
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +105,8 @@ def columns(folder: Path) -> list[tuple[str, str, str]]:
     found = []
     for name in FILES:
         with closing(sqlite3.connect(folder / name)) as db:
-            for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-                if not table.startswith(_OWN) and "fts" not in table:
+            for (table,) in db.execute("SELECT name FROM pragma_table_list WHERE type = 'table'").fetchall():
+                if not table.startswith("sqlite_"):
                     for row in db.execute(f"PRAGMA table_info({table})").fetchall():
                         column = f'"{row[1]}"'
                         text = f"SELECT 1 FROM {table} WHERE typeof({column}) IN ('text', 'blob') LIMIT 1"
@@ -130,7 +129,7 @@ def served(folder: Path) -> tuple[str, str]:
         return mine, everything(agent)
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.soak) for part in range(1, 8))])
 def test_words_that_are_edited_in_a_table_are_served_by_nobody(made: Path, tmp_path: Path, part: int):
     for number, (name, table, column) in enumerate(columns(made)):
         if number % 8 != part:
@@ -147,10 +146,10 @@ def test_words_that_are_edited_in_a_table_are_served_by_nobody(made: Path, tmp_p
         assert FORGED not in mine + agents, (name, table, column)
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.soak) for part in range(1, 8))])
 def test_rows_that_are_given_to_another_user_cross_no_wall(made: Path, tmp_path: Path, part: int):
     for number, (name, table, column) in enumerate(columns(made)):
-        if number % 4 != part:
+        if number % 8 != part:
             continue
         folder = tmp_path / str(number)
         shutil.copytree(made, folder)
