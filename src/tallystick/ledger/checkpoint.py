@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, replace
 from tallystick.ledger.genesis import ledger_id
+from tallystick.ledger.head_pin import HeadPin
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
@@ -74,6 +75,10 @@ class Keyring:
 
     def _key_path(self, ledger: str) -> Path:
         return self._keys / f"{safe_name(ledger)}.key"
+
+    def head(self, root: Path) -> HeadPin:
+        """The pin of the last event of the ledger at `root`."""
+        return HeadPin(self._pins, root)
 
     def pin_path(self, ledger: str) -> Path:
         return self._pins / f"{safe_name(ledger)}.note"
@@ -182,6 +187,10 @@ def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
     if ledger.writable:
         replace(ledger.disk, ledger.folder.checkpoint, note.encode())
     keyring.set_pin(name, note, ledger.folder.root, repin=repin)
+    if repin:
+        pin = keyring.head(ledger.folder.root)
+        pin.write(name, head.seq, head.hash)
+        pin.close()
     return note
 
 

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 from tallystick.ledger import backup, erase_everywhere as erase, format as fmt, genesis as begin, recover, snapshot
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, write_all, write_new
+from tallystick.ledger.head_pin import HeadPin
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.load import Folded, StateStore
 from tallystick.ledger.merkle import leaf_hash
@@ -165,6 +166,7 @@ class Ledger(LedgerReader):
         read_only: bool = False,
         timeout: float = 30.0,
         pins: Pins | None = None,
+        head: HeadPin | None = None,
         begin_with: Mapping[str, Any] | None = None,
         reach: Reach | None = None,
         before: Before | None = None,
@@ -188,7 +190,8 @@ class Ledger(LedgerReader):
         self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
         self._write, self._transaction = _Writing(self, transaction=False), _Writing(self, transaction=True)
         super().__init__(
-            folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins, store=store
+            folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins, head=head,
+            store=store,
         )
 
     # -- opening -----------------------------------------------------------------------------------------------------
@@ -416,7 +419,7 @@ class Ledger(LedgerReader):
         self._keep_slices(slices)
         for event, ts in zip(events, stamps, strict=True):
             self.standing.apply(event, ts)
-        self._lock.leave(end.seq, end.hash, end.offset)
+        self._leave()
         self._inode = inode
 
     def _own(self, op: str, *bodies: dict[str, Any]) -> None:
@@ -547,7 +550,7 @@ class Ledger(LedgerReader):
         self._tree.append(leaf_hash(head))
         self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
         self.standing.times.take(first, ts)
-        self._lock.leave(first, hashed, len(line))
+        self._leave()
         self._save()
 
     def prune(self, to: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from tallystick.ledger import format as fmt, genesis as begin, recover
 from tallystick.ledger.backup import finish, left_in
 from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.disk import Disk, ensure_folder
+from tallystick.ledger.head_pin import HeadPin
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.load import Folded, LedgerMetadata, Loaded, Saved, StateStore, fold_line, lift, load, usable
 from tallystick.ledger.lock import PIN, Lock, Witness
@@ -88,10 +89,10 @@ class LedgerReader:
 
     def __init__(
         self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, timeout: float, pins: Pins | None = None,
-        store: StateStore | None = None,
+        head: HeadPin | None = None, store: StateStore | None = None,
     ) -> None:  # fmt: skip
         self.folder, self.state, self._pins, self._store = Folder(folder), state, pins, store
-        self.standing, self.trouble = LedgerMetadata(), None
+        self.standing, self.trouble, self._head = LedgerMetadata(), None, head
         self._disk, self.dead = disk, ""  # why it cannot be used any more
         self._gate = Gate(self)
         self._wal = os.fspath(self.folder.wal)
@@ -178,6 +179,8 @@ class LedgerReader:
             self._fd = -1
             if self._store is not None:
                 self._store.close()
+            if self._head is not None:
+                self._head.close()
             self._lock.close()
             self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
@@ -358,9 +361,15 @@ class LedgerReader:
         if witness and (witness.recover or (witness.seq, witness.hash) in self.standing.abandoned):
             self._lock.settle(self._end.seq, self._end.hash, self._end.offset)
         else:
-            self._lock.leave(self._end.seq, self._end.hash, self._end.offset)
+            self._leave()
         self._after_loading()
         self._save()
+
+    def _leave(self) -> None:
+        """Tell the witnesses what the last event is: it is on disk."""
+        self._lock.leave(self._end.seq, self._end.hash, self._end.offset)
+        if self._head is not None:
+            self._head.write(self.standing.ledger, self._end.seq, self._end.hash)
 
     def _save(self, every: int = 1) -> None:
         """Keep the state with its position, if so many events have come since it was last kept. The lock is held.
@@ -401,7 +410,10 @@ class LedgerReader:
         self._loaded, self._saved = loaded.snapshot, loaded.saved
         self._remember_tip()
         pinned = self._pins(self.standing.ledger) if self._pins else ()
-        witnesses = (witness, *pinned, Witness(self._known.seq, self._known.hash, name=_SELF), loaded.seen)
+        head = self._head.read(self.standing.ledger) if self._head else None
+        if head and (head.seq, head.hash) in self.standing.abandoned:
+            head = None
+        witnesses = (witness, *pinned, head, Witness(self._known.seq, self._known.hash, name=_SELF), loaded.seen)
         self.trouble = self._judge(loaded.verdict, [each for each in witnesses if each is not None and each.seq >= 0])
         return loaded.verdict if loaded.verdict.kind == "torn" else None
 

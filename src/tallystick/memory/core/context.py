@@ -63,7 +63,7 @@ class Context:
             take_over(self.root, by=by, clock=clock, read_only=read_only, durability=durability)
         self.folder = OpenFolder(
             self.root, by=by, clock=clock, read_only=read_only, durability=durability, pins=self._pins,
-            zone=lambda: self.zone, before=self._before_writing, then=written,
+            head=self.keyring.head(self.root), zone=lambda: self.zone, before=self._before_writing, then=written,
         )  # fmt: skip
         self.masks = Masker(self.folder.state, trust, lambda: self.settings.keep_secrets, self.notify)
         self.echoes = EchoDetector(lambda: self.index)
