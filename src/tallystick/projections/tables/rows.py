@@ -99,6 +99,8 @@ class RowTable(Generic[V]):
                 named = [[int(seq) for seq in seqs.split()] if seqs else [] for *_, seqs in rows]
                 known = recorded([seq for seqs in named for seq in seqs])
                 for (name, value), seqs in zip(loaded, named, strict=True):
+                    if name in self.changed:  # and so it is not used
+                        continue
                     events = [known[seq] for seq in seqs or (-1,) if seq in known]
                     if None in events:
                         continue  # it is from a part of the ledger that was moved away
