@@ -103,6 +103,8 @@ def _state(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     ref = replaced[0] if replaced else belief["id"]
     source = _source(event, belief, ref)
     source.echo = int("echo" in body)
+    if source.until_seq is None:
+        source.claim = claim_key(belief.get("text", ""), tuple(belief.get("triple") or ()))
     was_approved = bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
     if "approved" in body or was_approved:  # a person approved all that it replaces, so the gate let it replace them
         source.quarantined = 0
@@ -151,7 +153,6 @@ def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
         belief["confidence"], None, orjson.dumps(tags).decode() if tags else None, None, event.ts, event.seq,
         None if held else event.seq, rows.standing_of(belief), rows.decay_of(belief), expires,
         valid_from, valid_to, orjson.dumps(triple).decode() if triple else None,
-        claim_key(get("text", ""), tuple(triple or ())) if held else None,
         key=None if get("key", ref) == ref else belief["key"], closed_by=None if held else event.by,
     )  # fmt: skip
 
