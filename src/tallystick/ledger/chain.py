@@ -212,24 +212,22 @@ class Chain:
         raise NotFound(f"no event {seq}")
 
     def recorded(self, seqs: Iterable[int], heads: Collection[str]) -> dict[int, fmt.Line]:
-        """The lines of these events that are as they were written, and that the next line follows; the last is one of
-        `heads`. Erased ones are left out."""
+        """The lines of these events that the next line follows; the last is one of `heads`. Raises Damaged."""
         wanted, found = sorted(set(seqs)), dict[int, fmt.Line]()
         for segment, after in zip_longest(self.segments, self.segments[1:]):
             last = wanted[-1] if segment.last is None and wanted else segment.last or -1
             if mine := [seq for seq in wanted if segment.first <= seq <= last]:
-                _, fd = self._open(segment)
+                path, fd = self._open(segment)
                 try:
                     end = os.fstat(fd).st_size
                     for seq in mine:
                         lines = raw_lines(fd, offset_of(fd, end, seq), end)
-                        line, follower = fmt.try_parse(next(lines, _NOTHING)[1]), next(lines, _NOTHING)[1]
-                        if line is None or line.seq != seq or not line.sound:
-                            continue
+                        (at, raw), (_, follower) = next(lines, _NOTHING), next(lines, _NOTHING)
+                        line = _checked(raw, path, at)
                         if not follower and after is not None:
                             follower = first_line(after.path)
-                        prev = b',"prev":"%b"' % line.hash.encode()
-                        if prev in follower[: follower.find(b',"data":')] or (not follower and line.hash in heads):
+                        if line.seq == seq and (follower or line.hash in heads):
+                            _must_follow(follower, line, path)
                             found[seq] = line
                 finally:
                     os.close(fd)
@@ -248,6 +246,13 @@ class Chain:
             return self.line(seq).hash
         except (NotFound, Missing):
             return None
+
+
+def _must_follow(raw: bytes, line: fmt.Line, path: Path) -> None:
+    """Raise Damaged, if there is a next line, and it is not one that follows this line."""
+    prev = b',"prev":"%b"' % line.hash.encode()
+    if raw and prev not in raw[: raw.find(b',"data":')]:
+        raise Damaged(f"{path.name}: the line after event {line.seq} does not follow it; run `tallystick check`")
 
 
 def _checked(raw: bytes, path: Path, offset: int) -> fmt.Line:

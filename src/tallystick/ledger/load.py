@@ -196,7 +196,7 @@ def load(
     found = usable(position, fd, first, size)
     loaded = None
     if store and found and not _is_damaged_before(found.place, fd, size, line, erased_in_copy(folder)):
-        with suppress(Busy):  # a row is not what the ledger says, or cannot be read
+        with suppress(Busy, Damaged):  # a row is not what the ledger says, or one of the two cannot be read
             loaded = _from_rows(found, fd, size, state, witness, store, erased_in_copy(folder))
     if store and not loaded:
         store.restart(alone=alone)
@@ -348,7 +348,7 @@ def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
             state.apply(event)
         else:
             standing.strange = event.op
-    except Busy:
+    except (Busy, Damaged):
         raise
     except (LookupError, TypeError, ValueError, AttributeError, TallystickError, fmt.BadLine):
         raise Damaged(f"event {line.seq} is whole, but not a valid {line.op}; run `tallystick check`") from None

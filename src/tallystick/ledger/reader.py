@@ -480,10 +480,10 @@ class LedgerReader:
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
 
     def recorded(self, seqs: Iterable[int]) -> dict[int, Event | None]:
-        """The events of these numbers, in today's shape: each as it was written, and followed by the next line.
+        """The events of these numbers, in today's shape; one that the next line does not follow is left out.
 
-        One that was erased, or is not as it was written, is left out. None: its segment was moved away; -1 has this
-        value where any was.
+        None: its segment was moved away; -1 has this value where any was. Raises Damaged, if a line is not as it was
+        written.
         """
         wanted = set(seqs)
         if self._lines is None or self._lines.folder is not self.folder:
@@ -499,7 +499,9 @@ class LedgerReader:
             lines = self._lines.recorded(wanted, heads)
         first = self._lines.first
         gone = dict.fromkeys(seq for seq in (-1, *wanted) if seq < first) if first else {}
-        return {**gone, **{seq: lift(line.event()) for seq, line in lines.items()}}
+        sound = {seq: line.sound or fmt.is_hollow(line.data) for seq, line in lines.items()}
+        whole = (line if sound[seq] else self._read_again(seq) for seq, line in lines.items())
+        return {**gone, **{line.seq: lift(line.event()) for line in whole}}
 
     def _read_again(self, seq: int) -> fmt.Line:
         """Read a line again while nobody writes, in case an erasure was in progress. Else it is damage."""

@@ -31,6 +31,8 @@ def must_be_recorded(ledger: LedgerView | None, said: Iterable[tuple[Source, str
         event = events.get(source.since_seq, NONE)
         if event is None:
             continue
+        if event.body is None and event is not NONE:
+            raise Stale("it held words that were erased")
         if not _agrees(source, words, event, has_doubts=ledger.has_doubts):
             raise Stale(f"its row of {source.id} was not what the ledger says")
         is_distrusted = is_now and ledger.is_distrusted(event, said_in(event))

@@ -98,6 +98,7 @@ class RowTable(Generic[V]):
             if agrees is not None and recorded is not None and rows:
                 named = [[int(seq) for seq in seqs.split()] if seqs else [] for *_, seqs in rows]
                 known = recorded([seq for seqs in named for seq in seqs])
+                erased = set[str]()
                 for (name, value), seqs in zip(loaded, named, strict=True):
                     if name in self.changed:  # and so it is not used
                         continue
@@ -105,8 +106,11 @@ class RowTable(Generic[V]):
                     if None in events:
                         continue  # it is from a part of the ledger that was moved away
                     whole = [event for event in events if event is not None]
-                    if not seqs or len(whole) < len(seqs) or not agrees(decoded(name), value, whole):
+                    if any(event.body is None for event in whole):  # somebody erases it at this moment
+                        erased.add(name)
+                    elif not seqs or len(whole) < len(seqs) or not agrees(decoded(name), value, whole):
                         self._owner.distrust(f"{self._name} {name.replace(SEPARATOR, ' ')}")
+                loaded = [row for row in loaded if row[0] not in erased]
         except (ValueError, TypeError, LookupError, AttributeError):
             self._owner.distrust(self._name)
         return loaded
