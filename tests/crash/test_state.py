@@ -116,6 +116,19 @@ def a_folder(path: Path, _: bytes) -> None:
     path.mkdir()
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_memory_opens_from_its_rows_and_applies_no_event_again(tmp_path, monkeypatch, read_only):
+    with Memory(tmp_path / "m") as memory:
+        for number in range(5):
+            memory.remember(f"number {number}", key=f"n{number}")
+    applied, apply = list[int](), State.apply
+    monkeypatch.setattr(State, "apply", lambda state, event: (applied.append(event.seq), apply(state, event)))
+
+    with Memory(tmp_path / "m", read_only=read_only) as memory:
+        assert memory.show("n3").text == "number 3"
+    assert applied == []
+
+
 @pytest.mark.parametrize("what", [removed, truncated, emptied, scribbled, rolled_back, replaced, a_folder])
 def test_whatever_becomes_of_the_file_between_two_openings(tmp_path, what: Callable[[Path, bytes], None]):
     path = tmp_path / "m" / "state.db"

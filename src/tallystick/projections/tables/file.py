@@ -44,7 +44,7 @@ class StateFile:
     def look(self, *, writable: bool) -> Position | None:
         """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
         try:
-            if self.is_bad:
+            if self.tables.is_bad or not self._is_in_place():
                 self._open(writable)
             if self._db is None:
                 return None
