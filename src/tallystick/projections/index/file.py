@@ -8,6 +8,7 @@ The connection stays open as long as the file. Every statement is prepared once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
@@ -46,6 +47,10 @@ class IndexFile(Database):
         self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
         self.times = Times()  # the times in it that are doubted, as the caller knows them
         super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
+
+    def number(self) -> int:
+        """The number of this index; one that is rebuilt has another. 0: it has none."""
+        return int(self.db.execute("PRAGMA user_version").fetchone()[0])
 
     def bookmark(self) -> Bookmark:
         row = self.db.execute(sql.BOOKMARK).fetchone()
@@ -101,7 +106,8 @@ class IndexFile(Database):
         return mark
 
     def _begin(self, at: str) -> None:
-        """Write the frames and settings that every index begins with."""
+        """Write the frames and settings that every index begins with, and a number of its own."""
+        self.db.execute(f"PRAGMA user_version = {1 + int.from_bytes(os.urandom(3))}")
         self.db.executemany(sql.SET_FRAME, [fold.frame_row(frame, at) for frame in FRAMES])
         self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
 
