@@ -49,7 +49,7 @@ class IndexFile(Database):
         super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
 
     def number(self) -> int:
-        """The number of this index; one that is rebuilt has another. 0: it has none."""
+        """The number of this index; one that is rebuilt has another. 0: nothing was written yet."""
         return int(self.db.execute("PRAGMA user_version").fetchone()[0])
 
     def bookmark(self) -> Bookmark:
@@ -106,12 +106,13 @@ class IndexFile(Database):
         return mark
 
     def _begin(self, at: str) -> None:
-        """Write the frames and settings that every index begins with, and a number of its own."""
-        self.db.execute(f"PRAGMA user_version = {1 + int.from_bytes(os.urandom(3))}")
+        """Write the frames and settings that every index begins with."""
         self.db.executemany(sql.SET_FRAME, [fold.frame_row(frame, at) for frame in FRAMES])
         self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
 
     def _save(self, mark: Bookmark) -> None:
+        if not self.number():
+            self.db.execute(f"PRAGMA user_version = {1 + int.from_bytes(os.urandom(3))}")
         self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
         if mark.clock.hours:
             self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))
