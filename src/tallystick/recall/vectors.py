@@ -296,7 +296,7 @@ class VectorSearch:
         """Find what has no vector yet, and remove what is not in the index."""
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
         seen = vectors.noted = vectors.file.seen()
-        if seen and seen.index == index.number() > 0 and seen.rows <= len(vectors.file) and seen.reads_to <= last:
+        if seen and seen.number == index.number() > 0 and seen.rows <= len(vectors.file) and seen.reads_to <= last:
             self._compared(index, vectors, [], seen.reads_to)
             return
         names = [row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)) if is_plain(row[0])]
@@ -321,7 +321,7 @@ class VectorSearch:
     def _note(self, index: IndexFile, vectors: Vectors) -> None:
         """Nothing is missing: note it for the next process, unless it is noted of nearly as much."""
         noted = vectors.noted
-        is_new = noted is None or noted.index != index.number() or vectors.reads_to - noted.reads_to >= BATCH
+        is_new = noted is None or noted.number != index.number() or vectors.reads_to - noted.reads_to >= BATCH
         if is_new and index.number() and index.is_in_place():
             vectors.file.note(index.number(), vectors.reads_to)
             vectors.noted = vectors.file.seen()

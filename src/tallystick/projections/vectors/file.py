@@ -53,7 +53,7 @@ class Seen(NamedTuple):
     """The first `rows` rows are good, and are those of all blocks of an index up to its row `reads_to`."""
 
     rows: int
-    index: int  # the number of that index
+    number: int  # of that index
     reads_to: int
 
 
