@@ -13,6 +13,8 @@ from hypothesis import given, strategies as st
 from tallystick import Memory
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index.file import IndexFile
+from tallystick.projections.vectors import file
+from tallystick.recall import vectors as recall_vectors
 from tallystick.recall.vectors import NoVectors, VectorSearch
 from tests.projections.vectors.doubles import SIZE, Fast, Slow
 
@@ -98,12 +100,19 @@ def test_two_who_took_the_same_batch_add_it_once(root: Path, index: IndexFile) -
     assert vectors_by_block(one, index) == vectors_by_block(two, index)
 
 
-def test_another_index_that_counts_otherwise_is_noticed(root: Path, index: IndexFile) -> None:
+@pytest.mark.parametrize("is_many", [False, True])
+def test_another_index_that_counts_otherwise_is_noticed(
+    root: Path, index: IndexFile, monkeypatch: pytest.MonkeyPatch, is_many: bool
+) -> None:
     """As many blocks, and the same one at the end: yet one in the middle is another."""
+    if is_many:
+        monkeypatch.setattr(file, "AT_ONCE", 4)
     meaning = VectorSearch(Fast(), None, root / "vectors")
     before = vectors_by_block(meaning, index)
     with closing(IndexFile(IN_MEMORY)) as other:
         index.db.backup(other.db)
+        if is_many:  # then it is known by its number
+            other.db.execute("PRAGMA user_version = 1")
         other.db.execute("PRAGMA foreign_keys=OFF")
         [(block,)] = other.db.execute("SELECT id FROM blocks WHERE content = 'tea number7'")
         for table, column in (("blocks", "id"), ("lives", "block_id"), ("sources", "block_id")):
@@ -199,3 +208,52 @@ def test_the_nearest_among_some_are_those_of_all_that_are_among_them(index: Inde
     assert vectors.nearest(question, 100, [*some, "0" * 16, "f" * 64]) == [each for each in every if each[0] in some]
     assert vectors.nearest(question, 100, []) == []
     assert every == sorted(every, key=lambda each: (-each[1], each[0]))
+
+
+# -- many vectors ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dozen vectors are many."""
+    monkeypatch.setattr(file, "AT_ONCE", 4)
+
+
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of rows that are checked, from now on."""
+    numbers, check = list[int](), file.how_many_good
+    monkeypatch.setattr(file, "how_many_good", lambda rows, of: (numbers.append(len(rows)), check(rows, of))[1])
+    return numbers
+
+
+def test_many_vectors_are_checked_and_compared_once_and_not_by_every_process(tmp_path, monkeypatch, few_at_once):
+    with Memory(tmp_path / "m") as memory:
+        for number in range(12):
+            memory.remember(f"Ana has the number {number}", key=f"n{number}")
+        first = memory.recall("who has a number?")
+    numbers, asked = looked_at(monkeypatch), list[str]()
+    monkeypatch.setattr(recall_vectors, "_are_in", lambda *_: asked.append("compared with the whole index"))
+
+    with Memory(tmp_path / "m") as memory:
+        assert memory.recall("who has a number?") == first
+        memory.remember("Bob has a violin")
+        assert memory.recall("who has a violin?")[0].text == "Bob has a violin"
+
+    assert asked == []
+    assert numbers[0] == 0  # rows that were not checked before, when it is opened
+
+
+def test_a_false_vector_among_many_is_noticed_when_it_is_found_and_made_again(tmp_path, few_at_once):
+    with Memory(tmp_path / "m") as memory:
+        for number in range(12):
+            memory.remember(f"Ana has the number {number}", key=f"n{number}")
+        first = memory.recall("who has a number?")
+    [path] = (tmp_path / "m" / "vectors").glob("*/*.f32")
+    good = path.read_bytes()
+    path.write_bytes(good[:2048] + good[1024:2048] + good[3072:])  # the vector of another
+
+    with Memory(tmp_path / "m") as memory:
+        memory.recall("who has a number?")
+        assert memory.recall("who has a number?") == first
+    [path] = (tmp_path / "m" / "vectors").glob("*/*.f32")
+    assert sorted(path.read_bytes()) == sorted(good)

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.vectors.file import VectorFile, is_swept, sweep
-from tallystick.projections.vectors.nearest import Nearest, best_of
+from tallystick.projections.vectors.file import Seen, VectorFile, is_swept, sweep
+from tallystick.projections.vectors.nearest import Nearest, Ranked, best_of
 from tallystick.projections.vectors.rows import is_plain, numbers_of
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.lexicon import Lexicon, weighted
@@ -61,21 +61,26 @@ class Vectors:
     todo: list[str] = field(default_factory=list)  # blocks that had no vector then
     done: int = 0  # of those
     reads_to: int = 0  # the row of the index up to which nothing else is missing
+    noted: Seen | None = None  # of them, in a file
 
     def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
         """Blocks and how near their nearest part is, nearest first; only those of `among`, if it is given."""
-        if among is None:
-            rows, near = self.near.search(question, limit)
-        else:
-            every = list(self.file.rows.where(among).values())
-            mine = np.sort(np.concatenate(every)) if every else np.zeros(0, dtype=np.int64)
-            names = self.file.rows.every["block"][mine]
-            places, near = best_of(np.asarray(self.file.matrix[mine]), question, limit, names)
-            rows = mine[places]
+        rows, near = self._search(question, limit, among)
+        if not self.file.are_good(rows):
+            rows, near = self._search(question, limit, among)
         found: dict[str, float] = {}
         for block, how_near in zip(self.file.blocks_at(rows), near.tolist(), strict=True):
             found.setdefault(block, how_near)
         return list(found.items())
+
+    def _search(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> Ranked:
+        if among is None:
+            return self.near.search(question, limit)
+        every = list(self.file.rows.where(among).values())
+        mine = np.sort(np.concatenate(every)) if every else np.zeros(0, dtype=np.int64)
+        names = self.file.rows.every["block"][mine]
+        places, near = best_of(np.asarray(self.file.matrix[mine]), question, limit, names)
+        return mine[places], near
 
 
 class NoVectors(Busy):
@@ -211,10 +216,12 @@ class VectorSearch:
             return _batch(vectors.file, rows, len(names), of, vectors.done + len(names), vectors.reads_to)
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
         if last <= vectors.reads_to:
+            self._note(index, vectors)
             return None
         found = index.db.execute(sql.TO_EMBED, (vectors.reads_to, user, limit)).fetchall()
         if not found:  # nothing of this user further on: next time, begin after what others have
             vectors.reads_to = last
+            self._note(index, vectors)
             return None
         return _batch(vectors.file, [row[1:] for row in found], len(found), of, vectors.done, found[-1][0])
 
@@ -288,6 +295,10 @@ class VectorSearch:
     def _compare(self, index: IndexFile, vectors: Vectors, user: str, erasures: int) -> None:
         """Find what has no vector yet, and remove what is not in the index."""
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
+        seen = vectors.noted = vectors.file.seen()
+        if seen and seen.number == index.number() > 0 and seen.rows <= len(vectors.file) and seen.reads_to <= last:
+            self._compared(index, vectors, [], seen.reads_to)
+            return
         names = [row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)) if is_plain(row[0])]
         numbers = numbers_of(names)
         has = _are_in(numbers, held := vectors.file.rows.blocks())
@@ -299,10 +310,21 @@ class VectorSearch:
             with vectors.file.writing():
                 vectors.file.keep_only(numbers)
             has = _are_in(numbers, vectors.file.rows.blocks())
-        vectors.todo = [names[place] for place in np.flatnonzero(~has).tolist()]
-        vectors.index, vectors.begun, vectors.done, vectors.reads_to = index, vectors.file.begun, 0, last
+        self._compared(index, vectors, [names[place] for place in np.flatnonzero(~has).tolist()], last)
+
+    def _compared(self, index: IndexFile, vectors: Vectors, todo: list[str], reads_to: int) -> None:
+        vectors.todo, vectors.done, vectors.reads_to = todo, 0, reads_to
+        vectors.index, vectors.begun = index, vectors.file.begun
         self._comparisons += 1
         vectors.comparison = self._comparisons
+
+    def _note(self, index: IndexFile, vectors: Vectors) -> None:
+        """Nothing is missing: note it for the next process, unless it is noted of nearly as much."""
+        noted = vectors.noted
+        is_new = noted is None or noted.number != index.number() or vectors.reads_to - noted.reads_to >= BATCH
+        if is_new and index.number() and index.is_in_place():
+            vectors.file.note(index.number(), vectors.reads_to)
+            vectors.noted = vectors.file.seen()
 
 
 def _are_in(numbers: NDArray[np.uint64], held: NDArray[np.uint64]) -> NDArray[np.bool_]:

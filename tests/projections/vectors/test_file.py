@@ -151,7 +151,8 @@ def test_rows_are_found_however_they_came(held: list[tuple[int, int]], wanted: l
         for start in range(0, len(held), at_once):
             some = [(number, part) for number, parts in held[start : start + at_once] for part in range(parts)]
             names, parts = ids(*(number for number, _ in some)), [part for _, part in some]
-            rows.extend(rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32)))
+            fresh = rows_for(names, parts, np.zeros((len(some), 4), dtype=np.float32))
+            rows.grow(np.concatenate([rows.every, fresh]))
             every += names
             found = rows.where(asked)
             assert found.keys() == set(asked) & set(every)

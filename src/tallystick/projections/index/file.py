@@ -8,6 +8,7 @@ The connection stays open as long as the file. Every statement is prepared once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from pathlib import Path
@@ -48,6 +49,10 @@ class IndexFile(Database):
         self.times = Times()  # the times in it that are doubted, as the caller knows them
         self.ledger: LedgerView | None = None  # what it serves is compared with this; None: with nothing
         super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
+
+    def number(self) -> int:
+        """The number of this index; one that is rebuilt has another. 0: nothing was written yet."""
+        return int(self.db.execute("PRAGMA user_version").fetchone()[0])
 
     def bookmark(self) -> Bookmark:
         row = self.db.execute(sql.BOOKMARK).fetchone()
@@ -108,6 +113,8 @@ class IndexFile(Database):
         self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
 
     def _save(self, mark: Bookmark) -> None:
+        if not self.number():
+            self.db.execute(f"PRAGMA user_version = {1 + int.from_bytes(os.urandom(3))}")
         self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
         if mark.clock.hours:
             self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))

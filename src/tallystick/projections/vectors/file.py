@@ -3,6 +3,7 @@
     vectors/<embedder's key>/<user>.json             which generation counts
                              <user>-<generation>.rows  16 bytes for each vector (see rows.py)
                              <user>-<generation>.f32   the vectors themselves, in the same order
+                             <user>-<generation>.seen  how far they are checked, and compared with which index
                              <user>-<generation>.near  a graph over them, when they are many (see nearest.py)
                              lock                      held by whoever adds or removes
 
@@ -11,6 +12,9 @@ it is a part of is complete. Removing rows writes files of another generation, t
 removes the old ones; the name of a generation is random, and never comes again. So a crash, or a mix of files of two
 times, leaves the rows that were there or some fewer, which are made again; never a vector with another block's name.
 Nothing that a reader may have open is ever truncated or overwritten.
+
+A few rows are all checked when they are opened. Of many, those that `seen` counts were checked by whoever wrote it, and
+are checked again when a search finds them: if one is false, all are.
 
 Whatever cannot be read is started over: vectors are made from the index, and say nothing that it does not. Where
 nothing can be written (no space, no permission, a lock that stays taken), they are kept in memory alone.
@@ -28,7 +32,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -43,6 +47,14 @@ from tallystick.records.errors import NotWritten
 
 TIMEOUT = 10.0  # seconds to wait for the lock
 _KINDS = ("f32", "rows")  # in the order in which they are written
+
+
+class Seen(NamedTuple):
+    """The first `rows` rows are good, and are those of all blocks of an index up to its row `reads_to`."""
+
+    rows: int
+    number: int  # of that index
+    reads_to: int
 
 
 class VectorFile:
@@ -88,20 +100,51 @@ class VectorFile:
         whole = min(_size(self._path(kind)) // size for kind, size in self._sizes())
         if whole < len(self.rows):  # somebody truncated what we have: nothing of it may be touched any more
             self._begin(self.generation)
-        start = len(self.rows)
-        if whole == start:
+        if whole == len(self.rows):
             return
         try:
-            fresh = np.fromfile(self._path("rows"), dtype=ROW, count=whole - start, offset=start * ROW.itemsize)
-            matrix = self._mapped(start + len(fresh))
+            rows, matrix = self._mapped(whole)
         except (OSError, ValueError):  # it was removed at this moment: the next read sees what is there instead
             return
-        good, self._is_false = how_many_good(fresh, matrix[start:])
-        self.rows.extend(fresh[:good])
+        seen = self.seen()
+        start = max(len(self.rows), seen.rows if seen and seen.rows <= whole else 0)
+        good, self._is_false = how_many_good(rows[start:], matrix[start:])
+        self.rows.grow(rows[: start + good])
         self._matrix = matrix
 
-    def _mapped(self, count: int) -> NDArray[np.float32]:
-        return np.asarray(np.memmap(self._path("f32"), dtype="<f4", mode="r", shape=(count, self.dimensions)))
+    def _mapped(self, count: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        matrix = np.memmap(self._path("f32"), dtype="<f4", mode="r", shape=(count, self.dimensions))
+        return np.asarray(np.memmap(self._path("rows"), dtype=ROW, mode="r", shape=count)), np.asarray(matrix)
+
+    def seen(self) -> Seen | None:
+        """What was noted of these rows, if anything was."""
+        try:
+            found = Seen(*orjson.loads(self._path("seen").read_bytes()))
+        except (OSError, ValueError, TypeError, AssertionError):  # nothing is kept where nothing may be written
+            return None
+        return found if all(type(number) is int and number >= 0 for number in found) else None
+
+    def note(self, index: int, reads_to: int) -> None:
+        """Note that all rows are good, and compared with that index. A few are looked at each time."""
+        if len(self.rows) <= AT_ONCE:
+            return
+        with suppress(OSError), self.unchanged() as is_unchanged:
+            if is_unchanged:
+                fresh = self._path("seen-new")
+                with open(fresh, "wb", opener=_private) as file:
+                    file.write(orjson.dumps([len(self.rows), index, reads_to]))
+                os.replace(fresh, self._path("seen"))
+
+    def are_good(self, rows: NDArray[np.int64]) -> bool:
+        """True if the checks of these rows are right. Else nothing is noted of them any more, and all are checked."""
+        if not how_many_good(self.rows.every[rows], self.matrix[rows])[1]:
+            return True
+        if self._home is not None:
+            with suppress(OSError):
+                self._path("seen").unlink(missing_ok=True)
+            self._begin(self.generation)
+            self.read()
+        return False
 
     def _sizes(self) -> tuple[tuple[str, int], ...]:
         return ("f32", 4 * self.dimensions), ("rows", ROW.itemsize)
@@ -162,13 +205,14 @@ class VectorFile:
                 with suppress(OSError):  # what cannot be truncated is ignored by readers
                     self._cut_back()
         self.stay_in_memory()
-        self.rows.extend(fresh)
+        self.rows.grow(np.concatenate([self.rows.every, fresh]))
         self._matrix = np.concatenate([self._matrix, vectors])
 
     def stay_in_memory(self) -> None:
         """From now on write nothing, and read nothing that others write."""
         if self._home is not None:
             self._matrix, self._home = np.array(self.matrix), None
+            self.rows.grow(np.array(self.rows.every))
 
     @property
     def is_in_memory(self) -> bool:
@@ -182,9 +226,8 @@ class VectorFile:
             with open(self._path(kind), "ab", opener=_private) as file:
                 file.truncate(len(self.rows) * size)
                 file.write(np.ascontiguousarray(data).tobytes())
-        matrix = self._mapped(len(self.rows) + len(fresh))
-        self.rows.extend(fresh)
-        self._matrix = matrix
+        rows, self._matrix = self._mapped(len(self.rows) + len(fresh))
+        self.rows.grow(rows)
 
     def _cut_back(self) -> None:
         """Truncate the files after the rows that count. Nobody reads there."""
@@ -204,7 +247,7 @@ class VectorFile:
             self.stay_in_memory()
             rows, matrix = self.rows.every[keep], self._matrix[keep]
             self._begin("")
-            self.rows.extend(rows)
+            self.rows.grow(rows)
             self._matrix = matrix
             return
         try:
@@ -228,8 +271,8 @@ class VectorFile:
         self._name_it(token)
         self._begin(token)
         if len(rows):
-            self._matrix = self._mapped(len(rows))
-            self.rows.extend(rows)
+            rows, self._matrix = self._mapped(len(rows))
+            self.rows.grow(rows)
         self._remove_others()
 
     def _name_it(self, generation: str) -> None:
@@ -244,7 +287,8 @@ class VectorFile:
     def _remove_others(self) -> None:
         """Remove whatever is not of this generation. A folder is not ours, and stays."""
         assert self._home is not None
-        keep = {self._path(kind).name for kind in (*_KINDS, "near")} | {self._small.name} if self.generation else set()
+        kinds = (*_KINDS, "near", "seen")
+        keep = {self._small.name, *(self._path(kind).name for kind in kinds)} if self.generation else set()
         remove_files(self._home, self._name, keep)
 
 

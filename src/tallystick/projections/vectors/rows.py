@@ -71,39 +71,29 @@ class Rows:
     """Rows that only grow, found by their block. Most are sorted; the last few are kept apart until it pays to sort."""
 
     def __init__(self) -> None:
-        self._room: NDArray[Any] = np.zeros(0, dtype=ROW)
-        self._count = 0
+        self.every: NDArray[Any] = np.zeros(0, dtype=ROW)
         self._order: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._sorted: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
         self._later: dict[int, list[int]] = {}  # the rows after the sorted ones
         self._listed = 0
 
     def __len__(self) -> int:
-        return self._count
+        return len(self.every)
 
-    @property
-    def every(self) -> NDArray[Any]:
-        return self._room[: self._count]
-
-    def extend(self, fresh: NDArray[Any]) -> None:
-        count = self._count + len(fresh)
-        if count > len(self._room):
-            room = np.zeros(count + count // 2, dtype=ROW)
-            room[: self._count] = self.every
-            self._room = room
-        self._room[self._count : count] = fresh
-        self._count = count
+    def grow(self, every: NDArray[Any]) -> None:
+        """Have these rows: the same as before, and more after them."""
+        self.every = every
 
     def _settle(self) -> None:
         """Sort, if many were added since; else list what was."""
-        if self._count - len(self._order) > max(_FEW, len(self._order) // 4):
+        if len(self) - len(self._order) > max(_FEW, len(self._order) // 4):
             self._order = np.argsort(self.every["block"], kind="stable")
             self._sorted = self.every["block"][self._order]
-            self._later, self._listed = {}, self._count
+            self._later, self._listed = {}, len(self)
         start = max(self._listed, len(self._order))
         for place, number in enumerate(self.every["block"][start:].tolist(), start):
             self._later.setdefault(number, []).append(place)
-        self._listed = self._count
+        self._listed = len(self)
 
     def where(self, blocks: Sequence[str]) -> dict[str, NDArray[np.int64]]:
         """The rows of these blocks, part by part; a block that has none is left out."""
