@@ -6,8 +6,9 @@ doing it once more.
 
 It reaches every file of the folder that can hold the data: the live segment, sealed ones, and copies under `backup/`
 (each first gets a list of what was erased from it). Files in `sealed/` that are not segments (torn ends, ledgers of
-older programs) and copies of ledgers of older programs are removed whole. It does not reach copies elsewhere, nor what
-a disk keeps in blocks it no longer uses.
+older programs) and copies of ledgers of older programs are removed whole; so are copies with a state file, in which
+nothing can be overwritten. The state file of the ledger itself is replaced by a later one: see ledger.py. It does not
+reach copies elsewhere, nor what a disk keeps in blocks it no longer uses.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
     """Erase `lines` (by hash) from everything in `folder`, its copies included."""
     for copied in folder.copies():
-        if is_foreign(copied):
+        if is_foreign(copied) or copied.sealed_states():
             for path in sorted(copied.root.rglob("*"), reverse=True):
                 path.rmdir() if path.is_dir() else disk.remove(path)
             copied.root.rmdir()
@@ -85,7 +86,8 @@ def hollow_out(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
             hollow_out_file(disk, path, lines)
     segments = {segment.path for segment in folder.sealed_segments()}
     inside = sorted(folder.sealed.iterdir()) if folder.sealed.is_dir() else []
-    strays = [path for path in inside if path not in segments and path.is_file()]
+    kept = {*segments, *folder.sealed_states()}
+    strays = [path for path in inside if path not in kept and path.is_file()]
     for stray in strays:
         disk.remove(stray)
     if strays:
