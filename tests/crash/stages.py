@@ -161,7 +161,7 @@ def stage(tmp_path: Path, name: str) -> Stage:
     prepare(world)
     world.ledger.close()
     shutil.copytree(base, copy)
-    done = World(copy, now=world.now, copies=dict(world.copies), count=world.count)
+    done = World(copy, now=world.now, copies=dict(world.copies), count=world.count, pruned=world.pruned)
     operate(done)
     done.ledger.close()
     return Stage(base, operate, world.now, done.now, world.copies, world.count, done.pruned)

@@ -1,6 +1,5 @@
 """Any sequence of anything equals the plain story of what was told."""
 
-import json
 import random
 import shutil
 import tempfile
@@ -94,6 +93,7 @@ class Told(RuleBasedStateMachine):
         if self.world.copies:
             works.append(lambda world: world.restore(seed))
         work, world, diary = random.Random(seed).choice(works), self.world, self.base / "diary"
+        world.pruned = world.pruned or work is works[3]
 
         def operate():
             dying = World(

@@ -161,6 +161,10 @@ def named_in(folder: Folder) -> set[str]:
     return {line for note in notes for line in note.lines}
 
 
+def _ids_erased(folder: Folder) -> set[str]:
+    return {name for note in _notes_in(folder) if note.op == fmt.ERASE for name in note.body.get("ids", ())}
+
+
 def left_in(folder: Folder) -> list[tuple[int, str]]:
     """The heads that a ledger left behind before. A restore must name them again: a process that has the folder open
     may have seen one of them last."""
@@ -221,7 +225,7 @@ def _restore(
         left = max(left, (end.seq, end.hash))
     earlier = [head for head in left_in(folder) if head != left]
     names = named_in(folder) | erased | erased_in_copy(good.folder) | good.named
-    if good.folder.sealed_states() and names - good.named:
+    if good.folder.sealed_states() and (names - good.named or _ids_erased(folder) - _ids_erased(good.folder)):
         raise Refused(
             f"{source} was made before an erasure, and its state file may have what was erased;"
             " use a later one, or restore it to an empty folder", "erased"

@@ -135,8 +135,8 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
 
 @command("ledger compact", "tallystick ledger compact")
 def compact(call: Call) -> None:
-    """The old events stay complete in `sealed/`, and the chain goes on in a new file of one line. Prints how many events
-    were compacted.
+    """The old events stay complete in `sealed/`, and the chain goes on in a new file of one line. Prints how many
+    events were compacted.
     """
     with call.memory() as memory, waiting("Compacting …"):
         number = memory.ledger.compact()
