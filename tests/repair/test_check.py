@@ -296,7 +296,7 @@ def pruned_segments_whose_state_was_edited(root):
     path.write_bytes(path.read_bytes().replace(b"the words of a3", b"the lies  of a3"))
 
 
-@finds("stretch-pruned", "state-differs", text="first in belief")
+@finds("state-differs", "stretch-pruned", text="first in belief")
 def a_row_of_a_pruned_ledger_that_was_edited(root):
     pruned(root)
     a_row_of_the_state_that_was_edited(root, "a3")

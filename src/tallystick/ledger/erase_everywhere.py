@@ -94,20 +94,24 @@ def hollow_out(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
         disk.sync_folder(folder.sealed)
 
 
-def hollow_out_audit(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
-    """Remove the names that people chose from the audit of erased events. Who did what and when stays, and ids do."""
+def hollow_out_audit(disk: Disk, folder: Folder, lines: Collection[str], first: int = 0) -> None:
+    """Remove the names that people chose from the audit of erased events. Who did what and when stays, and ids do.
+
+    Of events before `first`, which were moved away, nobody can tell which are about what was erased: all names go.
+    """
     try:
         before = folder.audit.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
         return
-    if (after := [_without_names(line, lines) for line in before]) != before:
+    if (after := [_without_names(line, lines, first) for line in before]) != before:
         replace(disk, folder.audit, b"".join(after))
 
 
-def _without_names(line: bytes, lines: Collection[str]) -> bytes:
+def _without_names(line: bytes, lines: Collection[str], first: int) -> bytes:
     try:
         act = orjson.loads(line)
-        is_named = act["hash"] in lines and act["subject"] and not act["op"].startswith(_BY_IDS)
+        is_gone = act["hash"] in lines or act["seq"] < first
+        is_named = is_gone and act["subject"] and not act["op"].startswith(_BY_IDS)
     except (ValueError, TypeError, LookupError, AttributeError):  # a torn end; the next writer cuts it off
         return line
     return orjson.dumps({**act, "subject": []}, option=orjson.OPT_SORT_KEYS) + b"\n" if is_named else line

@@ -627,11 +627,13 @@ class Ledger(LedgerReader):
         if self._reach is not None:
             bodies = [self.chain().line(seq).event().body or {} for seq in pending]
             self._reach(self._disk, self.folder, {name for body in bodies for name in body.get("ids", ())})
+        first = self.chain().first
+        if first:  # while the lines still have what they said: a thing may be recorded again without its words
+            self._replace_state(self._end.seq)
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
-        erase.hollow_out_audit(self._disk, self.folder, frozenset(line for lines in pending.values() for line in lines))
-        if self.chain().first > 0:
-            self._replace_state(self._end.seq)
+        gone = frozenset(line for lines in pending.values() for line in lines)
+        erase.hollow_out_audit(self._disk, self.folder, gone, first)
         if self._store is not None:
             self._save()
             self._store.rewrite()

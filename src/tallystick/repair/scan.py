@@ -295,9 +295,11 @@ _KEPT = ("graph.first", "graph.last", "use.receipt", "use.group", "use.held", "u
 
 
 def _begin_with_state(survey: Survey, first: int) -> None:
-    """Begin with the state file in place of the events before `first`."""
+    """Begin with the state file in place of the events before `first`. What records it may be behind damage."""
+    notes = [note for reading in survey.readings for note in reading.found.notes]
+    if not sealed_state.recorded(notes)[1] and not all(reading.whole for reading in survey.readings):
+        return
     try:
-        notes = [note for reading in survey.readings for note in reading.found.notes]
         base = sealed_state.find(survey.folder, notes, first)
         survey.standing, _ = based_on(base, survey.folder, survey.state, None)
         survey.base = base.place.seq
@@ -329,9 +331,10 @@ def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) ->
             reading.garbled.append(replace(flaw, why=GARBLED))
         elif not fmt.is_hollow(line.data):
             survey.left_standing[line.hash] = flaw
-        erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
-        survey.links.take(erased, spot)
-        survey.state.apply(erased)
+        if line.seq > survey.base:
+            erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
+            survey.links.take(erased, spot)
+            survey.state.apply(erased)
         return
     try:
         if line.seq > survey.base:
