@@ -11,7 +11,6 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +21,6 @@ import pytest
 from tallystick.ledger.backup import restore_from
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.ledger import Ledger
-from tallystick.records.errors import TallystickError
 from tests.ledger.books import DROP, PUT, drop, put, speaks_of
 from tests.ledger.forge import open_ledger, opened
 
@@ -191,7 +189,7 @@ class World:
     diary: Path | None = None  # where to write down what is about to be done
 
     def __post_init__(self) -> None:
-        self._sealed, self._short, self._ever = set[str](), set[str](), list[Step]()
+        self._sealed, self._ever = set[str](), list[Step]()
         self.ledger = open_ledger(self.root, self.disk, **self.how)
 
     @property
@@ -251,15 +249,6 @@ class World:
     def compact(self) -> None:
         self._do(self.now, self.ledger.compact)
 
-    def snapshot(self) -> None:
-        """As after a write when one is due: a disk that refuses is no reason to fail."""
-
-        def work() -> None:
-            with self.ledger._write, suppress(OSError, TallystickError):
-                self.ledger._take_snapshot()
-
-        self._do(self.now, work)
-
     def prune(self) -> None:
         self.pruned = True
         self._sealed |= {path.name for path in (self.root / "sealed").glob("*-*.wal")}
@@ -273,22 +262,21 @@ class World:
     def erase(self, name: str) -> None:
         soon = self.now.without(name, self._step("erase", name).number, self._ever)
         self._do(soon, lambda: self.ledger.erase(lambda: ([name], speaks_of(name))))
-        for copy, story in self.copies.items():
-            self.copies[copy] = replace(story, gone=story.gone | soon.gone)
+        self._look_at_copies()
+
+    def _look_at_copies(self) -> None:
+        """An erasure empties lines of copies; those of a pruned ledger it removes, and one of now takes their place."""
+        here = {path.name for path in (self.root / "backup").glob("*") if "-before-restore" not in path.name}
+        copies = {name: replace(story, gone=story.gone | self.now.gone) for name, story in self.copies.items()}
+        self.copies = {name: copies.get(name, self.now) for name in sorted(here)}
 
     def backup(self) -> None:
         made = list[Path]()
         self._do(self.now, lambda: made.append(self.ledger.back_up()))
         self.copies[made[0].name] = self.now
-        if self.pruned:
-            self._short.add(made[0].name)
-
-    def restorable(self) -> list[str]:
-        """The copies that have all stretches: others ask for what was moved away."""
-        return sorted(set(self.copies) - self._short)
 
     def restore(self, number: int = 0) -> None:
-        name = self.restorable()[number % len(self.restorable())]
+        name = sorted(self.copies)[number % len(self.copies)]
         story = self.copies[name]
         soon = replace(story, gone=story.gone | self.now.gone)
         source = self.root / "backup" / name
@@ -300,9 +288,10 @@ class World:
         self.ledger.close()
         self.ledger = open_ledger(self.root, self.disk, **self.how)
         story = told_by(self.ledger, self.now, self.soon)
-        if story.gone > self.now.gone:
-            self.copies = {name: replace(old, gone=old.gone | story.gone) for name, old in self.copies.items()}
+        is_erased = story.gone > self.now.gone
         self.now = self.soon = story
+        if is_erased:
+            self._look_at_copies()
         return self
 
     def reopen(self) -> None:

@@ -24,12 +24,11 @@ def a_few(world: World) -> None:
 
 
 def with_everything(world: World) -> None:
-    """Sealed stretches, a snapshot, a torn end, a checkpoint, backups of different ages."""
+    """Sealed stretches, a torn end, a checkpoint, backups of different ages."""
     a_few(world)
     world.backup()
     world.compact()
     world.put("g")
-    world.snapshot()
     world.put("a", "h")
     world.backup()
     world.compact()
@@ -63,6 +62,23 @@ def copied_with_a_checkpoint(world: World) -> None:
     shutil.move(aside, world.root / "backup")
 
 
+def pruned(world: World) -> None:
+    """The first stretch was moved away, and the second is sealed."""
+    a_few(world)
+    world.compact()
+    world.put("g")
+    world.prune()
+    world.put("a", "h")
+    world.compact()
+    world.put("i")
+
+
+def pruned_and_copied(world: World) -> None:
+    pruned(world)
+    world.backup()
+    world.put("j")
+
+
 def torn(world: World) -> None:
     """The last write was cut short, and the witness is lost."""
     a_few(world)
@@ -81,7 +97,6 @@ OPERATIONS: dict[str, tuple[Work, Work]] = {
     "the first write": (nothing, lambda world: world.put("a")),
     "a write": (a_few, lambda world: world.put("a")),
     "a batch": (a_few, lambda world: world.batch("x", "y", "a")),
-    "a snapshot": (a_few, World.snapshot),
     "a compaction": (a_few, World.compact),
     "a second compaction": (with_everything, World.compact),
     "an erasure": (with_everything, lambda world: world.erase("a")),
@@ -91,6 +106,10 @@ OPERATIONS: dict[str, tuple[Work, Work]] = {
     "a restore that brings sealed stretches": (copied_with_a_checkpoint, World.restore),
     "a restore of the newest copy": (with_everything, lambda world: world.restore(1)),
     "a pruning": (with_everything, World.prune),
+    "a second pruning": (pruned, World.prune),
+    "an erasure of what a state file has": (pruned, lambda world: world.erase("a")),
+    "a backup of a state file": (pruned, World.backup),
+    "a restore that brings a state file": (pruned_and_copied, World.restore),
     "setting a torn end aside": (torn, lambda world: world.put("a")),
 }
 
@@ -142,7 +161,7 @@ def stage(tmp_path: Path, name: str) -> Stage:
     prepare(world)
     world.ledger.close()
     shutil.copytree(base, copy)
-    done = World(copy, now=world.now, copies=dict(world.copies), count=world.count)
+    done = World(copy, now=world.now, copies=dict(world.copies), count=world.count, pruned=world.pruned)
     operate(done)
     done.ledger.close()
     return Stage(base, operate, world.now, done.now, world.copies, world.count, done.pruned)

@@ -61,35 +61,6 @@ def test_a_thousand_writes_write_a_thousand_times_as_much_and_not_more(tmp_path)
     assert second < 2.5 * first
 
 
-@needs_proc
-def test_opening_with_a_snapshot_reads_only_the_tail(root):
-    with opened(root) as ledger:
-        for number in range(1500):
-            ledger.append([put(f"n{number % 20}", "w" * 300)])
-    size = len(wal(root))
-    before = bytes_read()
-    with opened(root) as ledger:
-        read = bytes_read() - before
-        assert ledger.state.held.keys() == {f"n{number}" for number in range(20)}
-    assert read < size / 5
-
-    (root / "snapshot.json").unlink()
-    before = bytes_read()
-    with opened(root):
-        assert bytes_read() - before > size
-
-
-@needs_proc
-def test_opening_a_compacted_ledger_does_not_read_what_was_sealed(root):
-    fill(root, 1500, "words " * 20)
-    with opened(root) as ledger:
-        size = len(wal(root))
-        ledger.compact()
-    before = bytes_read()
-    with opened(root) as ledger:
-        assert bytes_read() - before < size / 2
-        assert len(ledger.state.held) == 1500
-
 
 @needs_proc
 def test_a_reader_that_is_up_to_date_reads_nothing(tmp_path):

@@ -199,7 +199,6 @@ def test_a_user_who_may_not_read_is_told_in_one_line(place, hidden):
     with opened(root) as owner:
         owner.compact()
         owner.append([put("last")])
-    (root / "snapshot.json").unlink()
     let_read(root)
     (root / hidden).chmod(0o700 if (root / hidden).is_dir() else 0o600)
 

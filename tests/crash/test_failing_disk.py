@@ -297,22 +297,6 @@ def test_a_full_disk_that_is_real_is_told_and_taken_back(root):
     assert held(root).keys() == {"kept", "next"}
 
 
-def test_a_snapshot_that_cannot_be_written_is_no_reason_to_fail(tmp_path):
-    """The write is on disk. Opening reads the lines instead."""
-
-    class NoSnapshots(Watched):
-        def reach(self, call, what=None, size=0):
-            super().reach(call)
-            if call == "open" and what.name == "snapshot.json.new":
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with opened(tmp_path / "memory", NoSnapshots()) as ledger:
-        for number in range(120):
-            ledger.append([put(f"n{number}")])
-    assert not (tmp_path / "memory" / "snapshot.json").exists()
-    assert len(held(tmp_path / "memory")) == 120
-
-
 def test_an_opening_that_cannot_set_a_torn_end_aside_still_reads(tmp_path):
     """A full disk is no reason to hide what is there."""
     play = stage(tmp_path, "setting a torn end aside")

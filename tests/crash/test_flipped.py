@@ -96,7 +96,6 @@ def test_a_flipped_bit_in_an_erased_line_or_around_it_is_noticed(root):
         ledger.append([put("b", "two")])
         ledger.erase(lambda: (["a"], speaks_of("a")))
         ledger.append([put("c", "three")])
-    (root / "snapshot.json").unlink()
 
     def check(offset, bit):
         with opened(root) as ledger:

@@ -51,9 +51,9 @@ SABOTAGE = {
         [(r"fcntl\.flock\(self\._fd, how \| fcntl\.LOCK_NB\)", "pass")],
         "test_killed.py::test_writers_killed_in_a_loop_lose_nothing_that_was_acknowledged",
     ),
-    "a snapshot is taken at its word": (
-        [(r"if found\.snapshot != candidate\.digest:", "if False:")],
-        "test_snapshot.py::test_an_edited_snapshot_is_never_served_and_never_an_exception",
+    "a state file is taken at its word": (
+        [(r"if file\.digest == digest and ", "if ")],
+        "test_sealed_state.py::test_an_edited_state_file_is_refused_and_never_served",
     ),
     "what is held is not taken back with the write": (
         [(r"(self|owner)\.state\.rollback\(\)", "pass")],

@@ -22,10 +22,10 @@ def one_step(world: World, drawn: random.Random) -> None:
     names = drawn.choices(NAMES, k=drawn.randint(1, 4))
     steps = [
         (30, lambda: world.put(*names)), (12, lambda: world.batch(*names)), (4, lambda: world.drop(name)),
-        (4, lambda: world.abort(*names)), (9, world.compact), (6, world.snapshot), (7, world.backup),
+        (4, lambda: world.abort(*names)), (9, world.compact), (6, world.prune), (7, world.backup),
         (8, lambda: world.erase(name)), (4, world.prune), (6, world.reopen),
     ]  # fmt: skip
-    if world.restorable():
+    if world.copies:
         steps.append((6, lambda: world.restore(drawn.randrange(9))))
     drawn.choices([step for _, step in steps], [weight for weight, _ in steps])[0]()
 

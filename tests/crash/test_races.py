@@ -149,8 +149,8 @@ def test_what_was_moved_away_is_asked_for_by_name_and_found_when_it_is_put_back(
         ledger.compact()
         ledger.prune(away)
     expected = held(root)
-    (root / "snapshot.json").unlink()
-    asks = "events 0 to 5 are not in .*sealed: they were moved away; put their files back"
+    next((root / "sealed").glob("state-*")).unlink()
+    asks = "sealed/state-000000000005 is missing, and events 0 to 5 were moved away; .* put their files back into .*"
     with pytest.raises(Missing, match=asks) as error:
         open_ledger(root)
     assert one_line(error.value)
@@ -199,7 +199,6 @@ def test_words_that_a_repair_gave_up_come_back_with_a_copy_that_has_them(root):
     head, mark, data = damaged[2].partition(b'"data":')
     damaged[2] = head + mark + b"null".ljust(len(data) - 2) + b"}\n"
     set_wal(root, b"".join(damaged))
-    (root / "snapshot.json").unlink()
     assert held(root).keys() == {"n0", "n3"}
 
     restore_from(root, copy)
@@ -227,7 +226,7 @@ def test_a_folder_that_was_rolled_back_is_refused_until_it_is_restored(root):
 
 
 def test_a_lost_ledger_is_never_a_new_beginning_while_anything_speaks_of_it(tmp_path):
-    for number, keep in enumerate(("lock", "snapshot.json", "sealed", "backup", "checkpoint")):
+    for number, keep in enumerate(("lock", "sealed", "backup", "checkpoint")):
         root = tmp_path / str(number)
         fill(root, 60)
         with opened(root) as ledger:

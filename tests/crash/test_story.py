@@ -1,6 +1,5 @@
 """Any sequence of anything equals the plain story of what was told."""
 
-import json
 import random
 import shutil
 import tempfile
@@ -26,7 +25,6 @@ class Told(RuleBasedStateMachine):
         self.base = Path(tempfile.mkdtemp(prefix="tallystick-told-"))
         self.world = World(self.base)
         self.second = open_ledger(self.world.root)
-        self.old_snapshots: list[bytes] = []
 
     def teardown(self) -> None:
         self.world.ledger.close()
@@ -52,21 +50,16 @@ class Told(RuleBasedStateMachine):
     @rule(name=names)
     def erase(self, name):
         self.world.erase(name)
-        self.old_snapshots.clear()  # whoever puts such a one back puts the words back
 
     @rule()
     def compact(self):
         self.world.compact()
 
     @rule()
-    def snapshot(self):
-        self.world.snapshot()
-
-    @rule()
     def backup(self):
         self.world.backup()
 
-    @precondition(lambda self: self.world.restorable())
+    @precondition(lambda self: self.world.copies)
     @rule(number=st.integers(0, 9))
     def restore(self, number):
         self.world.restore(number)
@@ -89,59 +82,30 @@ class Told(RuleBasedStateMachine):
     def second_handle_compacts(self):
         self.second.compact()
 
-    @precondition(lambda self: self.snapshot_path.exists())
-    @rule()
-    def keep_a_snapshot_for_later(self):
-        self.old_snapshots.append(self.snapshot_path.read_bytes())
-
-    @precondition(lambda self: self.snapshot_path.exists() and not self.world.pruned)
-    @rule()
-    def snapshot_is_lost(self):
-        self.snapshot_path.unlink()
-        self.world.reopen()
-
-    @precondition(lambda self: self.snapshot_path.exists() and not self.world.pruned)
-    @rule(place=st.sampled_from(["book", "seq", "offset", "hash", "tree", "standing", "stretch"]))
-    def snapshot_is_edited(self, place):
-        content = json.loads(self.snapshot_path.read_bytes())
-        forged = {"book": {"forged": "words"}, "offset": -7, "hash": "0" * 64, "tree": [], "standing": {}}
-        self.snapshot_path.write_text(json.dumps({**content, place: forged.get(place, 3)}))
-        self.world.reopen()
-
-    @precondition(lambda self: self.old_snapshots and not self.world.pruned)
-    @rule(number=st.integers(0, 9))
-    def older_snapshot_is_put_back(self, number):
-        self.snapshot_path.write_bytes(self.old_snapshots[number % len(self.old_snapshots)])
-        self.world.reopen()
-
     @rule(at=st.integers(1, 60), halfway=st.booleans(), seed=st.integers(0, 99))
     def another_process_dies(self, at, halfway, seed):
         """It does one of many things, and may get to its end."""
         name = "abcdef"[seed % 6]
         works = [
             lambda world: world.put(name, "a"), lambda world: world.batch("b", name), lambda world: world.compact(),
-            lambda world: world.snapshot(), lambda world: world.backup(), lambda world: world.erase(name),
+            lambda world: world.prune(), lambda world: world.backup(), lambda world: world.erase(name),
         ]  # fmt: skip
-        if self.world.restorable():
+        if self.world.copies:
             works.append(lambda world: world.restore(seed))
         work, world, diary = random.Random(seed).choice(works), self.world, self.base / "diary"
+        world.pruned = world.pruned or work is works[3]
 
         def operate():
             dying = World(
                 world.base, DyingDisk(at, halfway=halfway), now=world.now, soon=world.now, copies=dict(world.copies),
                 pruned=world.pruned, count=world.count, diary=diary,
             )  # fmt: skip
-            dying._ever, dying._short = world._ever, world._short
+            dying._ever = world._ever
             work(dying)
 
         in_a_child(operate)
         world.read_diary(diary)
         world.succeeded()
-        self.old_snapshots.clear()
-
-    @property
-    def snapshot_path(self) -> Path:
-        return self.world.root / "snapshot.json"
 
     @invariant()
     def both_handles_agree_with_the_story(self):

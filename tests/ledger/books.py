@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -47,14 +48,11 @@ class Tally:
     def knows(self, op: str) -> bool:
         return op in (PUT, DROP)
 
-    def records(self) -> int:
-        return len(self.held)
+    def dump(self) -> list[bytes]:
+        return [orjson.dumps(row) for row in self.held.items()]
 
-    def dump(self) -> bytes:
-        return orjson.dumps(self.held)
-
-    def load(self, dumped: bytes) -> None:
-        self.held = dict(orjson.loads(dumped))
+    def load(self, rows: Iterable[bytes]) -> None:
+        self.held = dict(map(orjson.loads, rows))
 
     def clear(self) -> None:
         self.held = {}

@@ -239,7 +239,6 @@ def test_a_torn_end_is_a_note_and_no_damage(root):
 def test_a_first_line_that_is_cut_is_damage_and_is_not_set_aside(which, request):
     """It was whole when the file got its name: no crash leaves that."""
     folder = request.getfixturevalue(which)
-    (folder / "snapshot.json").unlink(missing_ok=True)
     whole = lines(wal(folder))[0]
     for cut in (0, 1, 100, len(whole) - 1):
         wal(folder).write_bytes(whole[:cut])
@@ -423,10 +422,13 @@ def test_what_was_moved_away_is_said_and_the_rest_is_checked(sealed, tmp_path):
     assert (report.first, report.root) == (10, None)
     assert "events 0 to 9 were moved away" in report.notes[0]
     assert verify(sealed, tree=True).root == expected
-    snapshot = sealed / "snapshot.json"  # one that is not the recorded one lends no tree
-    snapshot.write_bytes(snapshot.read_bytes().replace(b'"nonce":"', b'"nonce":"0'))
+    [state] = (sealed / "sealed").glob("state-*")
+    recorded = state.read_bytes()
+    state.write_bytes(recorded.replace(b'"nonce":"', b'"nonce":"0'))
     report = verify(sealed, tree=True)
-    assert (report.ok, report.root) == (True, None)
+    assert (report.ok, report.root, report.bad.file) == (False, None, f"sealed/{state.name}")
+    assert "not as it was recorded" in report.bad.why
+    state.write_bytes(recorded)
     whole = wal(sealed).read_bytes()
     wal(sealed).write_bytes(whole.replace(b'"words"', b'"wards"', 1))
     assert not verify(sealed).ok

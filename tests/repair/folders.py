@@ -56,11 +56,6 @@ def erase(root: Path, key: str, disk: Disk | None = None) -> None:
         folder.ledger.erase(lambda: decide.erase(folder.state, [key]))
 
 
-def take_snapshot(root: Path) -> None:
-    with opened(root) as folder, folder.ledger._write:
-        folder.ledger._take_snapshot()
-
-
 def compact(root: Path, disk: Disk | None = None) -> None:
     with opened(root, disk) as folder:
         folder.ledger.compact()

@@ -41,7 +41,6 @@ from tests.repair.folders import (
     ring,
     say,
     set_lines,
-    take_snapshot,
     wal,
 )
 
@@ -206,14 +205,6 @@ def an_interrupted_compaction(root):
         compact(root, StoppingDisk("rename", "events.wal.new"))
 
 
-@finds("snapshot-stale", text="written, but not in place")
-def a_snapshot_that_only_waits_for_its_name(root):
-    fill(root, 6)
-    take_snapshot(root)
-    with pytest.raises(Stop):
-        compact(root, StoppingDisk("rename", "snapshot.json.new"))
-
-
 @finds("erasure-unfinished")
 def an_erasure_that_was_not_finished(root):
     fill(root, 5)
@@ -221,19 +212,11 @@ def an_erasure_that_was_not_finished(root):
         erase(root, "k2", StoppingDisk("overwrite", "events.wal"))
 
 
-@finds("erasure-unfinished")
-def a_snapshot_that_an_unfinished_erasure_will_replace(root):
-    fill(root, 5)
-    compact(root)
-    with pytest.raises(Stop):
-        erase(root, "k2", StoppingDisk("create", "snapshot.json"))
-
-
 @finds("leftover", "leftover", "leftover")
 def half_made_files(root):
     fill(root, 5)
     (root / "sealed").mkdir(mode=0o700)
-    for name in ("snapshot.json.new", "events.wal.new", "sealed/000000000000-000000000003.wal.new"):
+    for name in ("state.db.new", "events.wal.new", "sealed/000000000000-000000000003.wal.new"):
         (root / name).write_bytes(b"half")
         (root / name).chmod(0o600)
 
@@ -300,10 +283,23 @@ def a_segment_that_nobody_moved(root):
     sorted((root / "sealed").iterdir())[0].unlink()
 
 
-@finds("stretch-missing")
-def pruned_segments_are_needed_again_when_the_snapshot_is_gone(root):
+@finds("stretch-missing", text="sealed/state-000000000011 is missing")
+def pruned_segments_whose_state_is_gone(root):
     pruned(root)
-    (root / "snapshot.json").unlink()
+    next((root / "sealed").glob("state-*")).unlink()
+
+
+@finds("stretch-missing", text="sealed/state-000000000011 is not as it was recorded")
+def pruned_segments_whose_state_was_edited(root):
+    pruned(root)
+    [path] = (root / "sealed").glob("state-*")
+    path.write_bytes(path.read_bytes().replace(b"the words of a3", b"the lies  of a3"))
+
+
+@finds("state-differs", "stretch-pruned", text="first in belief")
+def a_row_of_a_pruned_ledger_that_was_edited(root):
+    pruned(root)
+    a_row_of_the_state_that_was_edited(root, "a3")
 
 
 @finds("backup-damaged", place="backup/", text="event 2")
@@ -334,21 +330,11 @@ def what_a_restore_left_behind_is_damaged(root):
 
 
 @finds("state-differs", text="first in belief")
-def a_row_of_the_state_that_was_edited(root):
+def a_row_of_the_state_that_was_edited(root, key="k3"):
     fill(root, 6)
     with closing(sqlite3.connect(root / "state.db", isolation_level=None)) as db:
-        lie = "CAST(replace(value, 'the words of k3', 'the lies  of k3') AS BLOB)"
-        assert db.execute(f"UPDATE state_row SET value = {lie} WHERE instr(value, 'the words of k3')").rowcount == 1
-
-
-@finds("snapshot-stale")
-def an_older_snapshot(root):
-    fill(root, 6)
-    take_snapshot(root)
-    older = (root / "snapshot.json").read_bytes()
-    fill(root, 6, "later")
-    take_snapshot(root)
-    (root / "snapshot.json").write_bytes(older)
+        lie = f"CAST(replace(value, 'the words of {key}', 'the lies  of {key}') AS BLOB)"
+        assert db.execute(f"UPDATE state_row SET value = {lie} WHERE instr(value, 'the words of {key}')").rowcount == 1
 
 
 @finds("modes-wide", "modes-wide", text="its mode is 0755", place="memory")
@@ -554,24 +540,11 @@ def test_a_line_that_lies_about_the_ledger_is_noticed(root):
     told, _, _ = fmt.encode(line.seq, line.ts, line.op, line.id, line.by, line.batch, 0, line.prev, lie)
     wal(root).write_bytes(told)
     (root / "lock").unlink()
-    (root / "snapshot.json").unlink()
 
     assert "its root is not the tree's" in checked(root)[0].text
 
 
 # -- beside the chain ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("content", [b"{", b"", None])
-def test_a_snapshot_that_the_ledger_does_not_vouch_for_is_noted(root, content):
-    fill(root, 6)
-    take_snapshot(root)
-    path = root / "snapshot.json"
-    path.write_bytes(path.read_bytes().replace(b"the words of k3", b"the lies  of k3") if content is None else content)
-
-    finding = one(checked(root))
-
-    assert (finding.code, finding.severity) == ("snapshot-stale", "note")
 
 
 def test_an_index_that_somebody_begins_to_make_while_files_are_listed_is_not_foreign(root, monkeypatch):

@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 import pytest
 
-from tallystick.ledger import format as fmt, snapshot
+from tallystick.ledger import format as fmt
 from tallystick.memory.maintenance import check as care
 from tallystick.memory.memory import Memory
 from tallystick.records.event import Draft
@@ -26,7 +26,7 @@ from tallystick.repair.check import check
 from tallystick.repair.findings import Finding
 from tests.conftest import set_home
 from tests.refusals import refuses
-from tests.repair.folders import erase, everything, fill, lines, opened, set_lines, take_snapshot, wal
+from tests.repair.folders import erase, everything, fill, lines, opened, set_lines, wal
 from tests.repair.hand_made import put, record
 
 pytestmark = pytest.mark.usefixtures("own_home")
@@ -349,40 +349,8 @@ def test_vectors_that_name_no_generation_are_a_note(root):
     is_mended(root, "vectors-damaged")
 
 
-# -- the snapshot, the lock, and what does not belong ------------------------------------------------------------------
+# -- the lock, and what does not belong ------------------------------------------------------------------
 
-
-def test_a_snapshot_that_is_on_record_and_says_something_else_is_found(tmp_path):
-    root = tmp_path / "memory"
-    fill(root, 60)
-    take_snapshot(root)
-    told = (root / "snapshot.json").read_bytes().replace(b"the words of k3", b"other words, k3")
-    (root / "snapshot.json").write_bytes(told)
-    digest = snapshot._read(root / "snapshot.json").digest
-    old = [fmt.parse(line) for line in lines(wal(root))]
-    set_lines(wal(root), again(old, digest))
-    (root / "lock").unlink()
-
-    for path in root.glob("state.db*"):
-        path.unlink()
-    assert [each.code for each in checked(root)] == ["snapshot-differs", "lock-missing"]
-    with opened(root) as folder:
-        assert folder.state.find("k3").belief().text == "other words, k3"
-    care.repair(root, ["snapshot-differs"])
-    assert codes(root) == []
-    with opened(root) as folder:
-        assert folder.state.find("k3").belief().text == "the words of k3"
-
-
-def again(old: list[fmt.Line], digest: str) -> list[bytes]:
-    """The same lines, but that another snapshot is on record; whoever has the folder can write that."""
-    made, above = list[bytes](), fmt.ZERO
-    for line in old:
-        body = fmt.body_of(line.data)
-        data = fmt.data_of({**body, "snapshot": digest}, "00" * 16) if line.op == fmt.SNAPSHOT else line.data
-        told, _, above = fmt.encode(line.seq, line.ts, line.op, line.id, line.by, line.batch, line.left, above, data)
-        made.append(told)
-    return made
 
 
 def test_a_lock_file_that_says_nothing_is_a_note(root):
@@ -444,7 +412,7 @@ def test_bytes_that_were_set_aside_and_no_event_speaks_of_are_a_note(root):
 def test_several_things_are_mended_at_once_and_the_rest_is_left(root):
     (root / "events.wal").chmod(0o644)
     (root / "lock").write_bytes(b"")
-    (root / "snapshot.json.new").write_bytes(b"half")
+    (root / "events.wal.new").write_bytes(b"half")
     change(root / "pages.db", "DELETE FROM entries WHERE superseded")
 
     care.repair(root, ["modes-wide", "lock-missing", "pages-differ"])

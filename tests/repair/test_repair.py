@@ -27,7 +27,6 @@ from tests.repair.folders import (
     erase,
     everything,
     fill,
-    forget,
     kept,
     line_of,
     lines,
@@ -39,7 +38,6 @@ from tests.repair.folders import (
     say,
     say_together,
     set_lines,
-    take_snapshot,
     texts,
     wal,
 )
@@ -91,16 +89,6 @@ leaves(*keys(5), code="compaction-unfinished")(broken.an_interrupted_compaction)
 leaves(*without("k2", count=5), code="erasure-unfinished")(broken.an_erasure_that_was_not_finished)
 
 
-@leaves(*without("k7", count=60), *keys(60, "more"))
-def words_that_the_snapshot_still_has(root):
-    fill(root, 60)
-    forget(root, "k7")
-    fill(root, 60, "more")
-    take_snapshot(root)
-    for words in ('the words of k3"', 'the words of k5"', "belief.tombstone/1"):
-        damage_words(wal(root), line_of(wal(root), words))
-
-
 @leaves(*without("k3"), *keys(2, "later"))
 def damaged_words_in_a_sealed_segment(root):
     fill(root, 8)
@@ -108,7 +96,6 @@ def damaged_words_in_a_sealed_segment(root):
     fill(root, 2, "later")
     [segment] = (root / "sealed").iterdir()
     damage_words(segment, line_of(segment, "the words of k3"))
-    (root / "snapshot.json").unlink()
 
 
 @leaves(*without("k3"))
@@ -192,12 +179,6 @@ def what_is_newer_than_the_backup(root):
     fill(root, 6, "later")
     damage_header(wal(root), 3)
     damage_header(wal(root), line_of(wal(root), "the words of later2"))
-
-
-@leaves(*keys(60), code="snapshot-stale")
-def a_snapshot_that_is_of_no_use(root):
-    fill(root, 60)
-    (root / "snapshot.json").write_bytes(b"{")
 
 
 @pytest.mark.parametrize(("how", "code", "left"), BROKEN)
@@ -356,12 +337,11 @@ def test_what_was_erased_stays_erased_when_the_chain_is_mended(root):
     erase(root, "k1")
     fill(root, 3, "later")
     erase(root, "later1")
-    take_snapshot(root)
     damage_header(wal(root), 3)
 
     repaired(root, LINE)
 
-    assert texts(root) == said(*(set(keys(8)) - {"k1"}), "later0", "later2", "afterwards")  # the snapshot had k2
+    assert texts(root) == said(*(set(keys(8)) - {"k1", "k2"}), "later0", "later2", "afterwards")
     assert files_with(root, "the words of k1") == files_with(root, "the words of later1") == []
 
 
@@ -504,7 +484,7 @@ def a_chain_that_a_checkpoint_has_seen(root):
 
 
 @names(LINE, "moved away", "put them back")
-def a_pruned_ledger_that_would_lose_its_snapshot(root):
+def a_pruned_ledger_that_would_lose_the_record_of_its_state(root):
     _later_segment(root)
     with opened(root) as folder:
         folder.ledger.prune(root.parent / "away")
@@ -558,7 +538,7 @@ def test_damaged_words_and_a_break_behind_the_checkpoint_are_mended_under_it(roo
     pin(root)
 
 
-def test_a_pruned_ledger_is_mended_behind_its_snapshot(root, tmp_path):
+def test_a_pruned_ledger_is_mended_behind_its_state(root, tmp_path):
     fill(root, 8)
     compact(root)
     with opened(root) as folder:
@@ -627,7 +607,7 @@ def test_words_that_were_given_up_and_still_stand_are_emptied(root):
 def test_what_was_half_made_is_removed(root):
     fill(root, 5)
     backup(root).rename(root / "backup" / "20260101T000000.new")
-    for name in ("snapshot.json.new", "events.wal.new"):
+    for name in ("state.db.new", "events.wal.new"):
         (root / name).write_bytes(b"half")
     shutil.copytree(root / "backup", root / "takeover.new")
     (root / "restoring").mkdir()
@@ -647,15 +627,6 @@ def test_modes_are_narrowed_on_the_record(root):
 
     assert {oct(path.stat().st_mode & 0o777) for path in [root, *root.rglob("*")]} == {"0o700", "0o600"}
     assert list(repairs(root)[0].body["mended"]) == ["modes-wide"]
-
-
-def test_a_snapshot_that_only_waits_for_its_name_gets_it(root):
-    broken.a_snapshot_that_only_waits_for_its_name(root)
-    waiting = (root / "snapshot.json.new").read_bytes()
-
-    repaired(root, "snapshot-stale")
-
-    assert (root / "snapshot.json").read_bytes() == waiting
 
 
 def test_a_ledger_that_cannot_be_opened_after_all_is_left_with_its_own_error(root):

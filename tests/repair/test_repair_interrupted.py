@@ -122,7 +122,6 @@ def with_an_erasure(root: Path) -> None:
 
 def all_the_rest(root: Path) -> None:
     fill(root, 60)
-    (root / "snapshot.json").write_bytes(b"{")
     (root / "events.wal.new").write_bytes(b"half")
     backup(root).chmod(0o755)
 

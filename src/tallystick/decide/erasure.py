@@ -59,7 +59,7 @@ def _page(known: State, about: str, user: str) -> Words:
     if is_used:
         body["front"] = {field: front[field] for field in _KEPT if field in front}
     is_clean = not front or (is_used and not set(front) - set(_KEPT))
-    gone: dict[str, None] = {}  # renames
+    gone: dict[str, None] = {} if is_used else dict.fromkeys(known.pages.renames(user, about))
 
     def speak(event: Event) -> bool:
         fields = event.body or {}

@@ -116,8 +116,9 @@ def has_line(data: bytes) -> bool:
 
 
 def is_snapshot(head: bytes) -> bool:
-    """Whether a file with this beginning is for `read_snapshot`."""
-    return head.lstrip().startswith(b"{") and b'"last_hash":' in head and b'"records":' in head
+    """Whether a file with this beginning is for `read_snapshot`, and not one that `ChronoStore.compact` writes."""
+    is_ours = head.startswith(b'{"format":"tallystick"')
+    return head.lstrip().startswith(b"{") and not is_ours and b'"last_hash":' in head and b'"records":' in head
 
 
 def read(data: bytes) -> OldLedger:

@@ -1,4 +1,5 @@
-"""Copies of the truth (ledger, sealed segments, settings, checkpoint), and restoring one. Derived files are rebuilt.
+"""Copies of the truth, and restoring one: ledger, sealed segments or the state in their place, settings, checkpoint.
+Derived files are rebuilt.
 
 **A backup** is made in `<time>.new`, in a folder that its maker keeps locked, while others go on writing; only its last
 part is copied under the lock, so that it ends at a whole group. Erasures recorded meanwhile are applied to it before it
@@ -32,7 +33,7 @@ from pathlib import Path
 
 import orjson
 
-from tallystick.ledger import format as fmt
+from tallystick.ledger import format as fmt, sealed_state
 from tallystick.ledger.chain import Chain, first_of
 from tallystick.ledger.disk import Disk, append, copy, ensure_folder, remove_all, replace
 from tallystick.ledger.erase_everywhere import PER_EVENT, erased_in_copy, hollow_out
@@ -40,16 +41,17 @@ from tallystick.ledger.layout import Folder, free_name
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.scan import START, LedgerNote, Place, scan_path
 from tallystick.records.clock import Clock, stamp, system_clock
-from tallystick.records.errors import Damaged, NotFound, NotWritten, TallystickError, Unfinished
+from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 
 # -- making a backup ---------------------------------------------------------------------------------------------------
 
 
 def copy_segments(disk: Disk, source: Folder, target: Folder, end: int) -> None:
-    """The sealed segments, and the live one up to `end`."""
+    """The sealed segments and the state file, and the live one up to `end`."""
     disk.make_folder(target.sealed)
-    for segment in source.sealed_segments():
-        copy(disk, segment.path, target.sealed / segment.path.name)
+    states = [path for path in source.sealed_states() if path.suffix != ".new"]
+    for path in [*(segment.path for segment in source.sealed_segments()), *states]:
+        copy(disk, path, target.sealed / path.name)
     copy(disk, source.wal, target.wal, 0, end)
     disk.sync_folder(target.sealed)
 
@@ -145,6 +147,8 @@ def check_copy(source: Path) -> Copy:
         if bad := found.first_bad(named):
             where = f"{path}, event {bad.seq} at byte {bad.offset}"
             raise Damaged(f"the copy is damaged: {where}: {bad.why}; use another copy")
+    if chain.first:
+        sealed_state.find(folder, [note for _, found in scans for note in found.notes], chain.first)
     return Copy(folder, place, named - erased)
 
 
@@ -155,6 +159,10 @@ def named_in(folder: Folder) -> set[str]:
     """
     notes = (note for note in _notes_in(folder) if note.op in (fmt.ERASE, fmt.RESTORE))
     return {line for note in notes for line in note.lines}
+
+
+def _ids_erased(folder: Folder) -> set[str]:
+    return {name for note in _notes_in(folder) if note.op == fmt.ERASE for name in note.body.get("ids", ())}
 
 
 def left_in(folder: Folder) -> list[tuple[int, str]]:
@@ -217,6 +225,11 @@ def _restore(
         left = max(left, (end.seq, end.hash))
     earlier = [head for head in left_in(folder) if head != left]
     names = named_in(folder) | erased | erased_in_copy(good.folder) | good.named
+    if good.folder.sealed_states() and (names - good.named or _ids_erased(folder) - _ids_erased(good.folder)):
+        raise Refused(
+            f"{source} was made before an erasure, and its state file may have what was erased;"
+            " use a later one, or restore it to an empty folder", "state"
+        )
     if witness:  # from now on, every process that has the folder open must recover before writing
         lock.mark(witness.seq, witness.hash, witness.length, witness.mark if witness.recover else "recover")
     _lay_out(disk, folder, good, names, [left, *earlier], ts, by)
@@ -284,8 +297,7 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> None:
             disk.rename(folder.checkpoint, before.checkpoint)
         _swap(disk, folder.sealed, before.sealed, fresh.sealed)
         _swap(disk, folder.wal, before.wal, fresh.wal)
-    for derived in (folder.snapshot, folder.new_snapshot):
-        derived.unlink(missing_ok=True)
+    folder.snapshot.unlink(missing_ok=True)
     for path in (before.root, folder.backups, folder.root):
         if path.exists():
             disk.sync_folder(path)

@@ -6,8 +6,9 @@ doing it once more.
 
 It reaches every file of the folder that can hold the data: the live segment, sealed ones, and copies under `backup/`
 (each first gets a list of what was erased from it). Files in `sealed/` that are not segments (torn ends, ledgers of
-older programs) and copies of ledgers of older programs are removed whole. It does not reach copies elsewhere, nor what
-a disk keeps in blocks it no longer uses.
+older programs) and copies of ledgers of older programs are removed whole; so are copies with a state file, in which
+nothing can be overwritten. The state file of the ledger itself is replaced by a later one: see ledger.py. It does not
+reach copies elsewhere, nor what a disk keeps in blocks it no longer uses.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
     """Erase `lines` (by hash) from everything in `folder`, its copies included."""
     for copied in folder.copies():
-        if is_foreign(copied):
+        if is_foreign(copied) or copied.sealed_states():
             for path in sorted(copied.root.rglob("*"), reverse=True):
                 path.rmdir() if path.is_dir() else disk.remove(path)
             copied.root.rmdir()
@@ -85,27 +86,32 @@ def hollow_out(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
             hollow_out_file(disk, path, lines)
     segments = {segment.path for segment in folder.sealed_segments()}
     inside = sorted(folder.sealed.iterdir()) if folder.sealed.is_dir() else []
-    strays = [path for path in inside if path not in segments and path.is_file()]
+    kept = {*segments, *folder.sealed_states()}
+    strays = [path for path in inside if path not in kept and path.is_file()]
     for stray in strays:
         disk.remove(stray)
     if strays:
         disk.sync_folder(folder.sealed)
 
 
-def hollow_out_audit(disk: Disk, folder: Folder, lines: Collection[str]) -> None:
-    """Remove the names that people chose from the audit of erased events. Who did what and when stays, and ids do."""
+def hollow_out_audit(disk: Disk, folder: Folder, lines: Collection[str], first: int = 0) -> None:
+    """Remove the names that people chose from the audit of erased events. Who did what and when stays, and ids do.
+
+    Of events before `first`, which were moved away, nobody can tell which are about what was erased: all names go.
+    """
     try:
         before = folder.audit.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
         return
-    if (after := [_without_names(line, lines) for line in before]) != before:
+    if (after := [_without_names(line, lines, first) for line in before]) != before:
         replace(disk, folder.audit, b"".join(after))
 
 
-def _without_names(line: bytes, lines: Collection[str]) -> bytes:
+def _without_names(line: bytes, lines: Collection[str], first: int) -> bytes:
     try:
         act = orjson.loads(line)
-        is_named = act["hash"] in lines and act["subject"] and not act["op"].startswith(_BY_IDS)
+        is_gone = act["hash"] in lines or act["seq"] < first
+        is_named = is_gone and act["subject"] and not act["op"].startswith(_BY_IDS)
     except (ValueError, TypeError, LookupError, AttributeError):  # a torn end; the next writer cuts it off
         return line
     return orjson.dumps({**act, "subject": []}, option=orjson.OPT_SORT_KEYS) + b"\n" if is_named else line

@@ -42,12 +42,13 @@ PRUNE = "ledger.prune/1"
 RESTORE = "ledger.restore/1"
 REPAIR = "ledger.repair/1"
 COPY = "ledger.copy/1"
-SNAPSHOT = "snapshot/1"
+STATE = "ledger.state/1"
+SNAPSHOT = "snapshot/1"  # of earlier versions
 ERASE = "erase/1"
 ERASED = "erase.done/1"
 
 # Events that the ledger writes about itself; all others come from callers.
-HOUSEKEEPING = frozenset({BEGIN, SEAL, TORN, PRUNE, RESTORE, REPAIR, COPY, TIME, SNAPSHOT, ERASE, ERASED})
+HOUSEKEEPING = frozenset({BEGIN, SEAL, TORN, PRUNE, RESTORE, REPAIR, COPY, TIME, STATE, SNAPSHOT, ERASE, ERASED})
 
 _HEADER = (
     rb'\{"seq":(0|[1-9]\d{0,15}),"ts":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)"'

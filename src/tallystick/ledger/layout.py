@@ -1,9 +1,10 @@
 """The names of the files in a memory folder, each defined once.
 
     events.wal        the live segment of the chain
-    sealed/           closed segments `<first>-<last>.wal`; `torn-…` bytes that were cut off; ledgers of older programs
+    sealed/           closed segments `<first>-<last>.wal`; `state-<seq>` in place of those that were moved away;
+                      `torn-…` bytes that were cut off; ledgers of older programs
     state.db          the current state, with its position                            (derived)
-    snapshot.json     beliefs as of some event                                        (derived)
+    snapshot.json     the records of a ChronoStore when it was last compacted         (derived)
     index.db          what recall searches, with SQLite's own `-wal` and `-shm`       (derived)
     pages.db          the entries of the pages, and each page as last read            (derived)
     graph.db          entities, and how they are related                              (derived)
@@ -27,6 +28,7 @@ from typing import NamedTuple
 
 _MAKING = ".making"
 _SEALED = re.compile(r"(\d{12})-(\d{12})\.wal\Z")
+_STATE = re.compile(r"state-\d{12}(\.new)?\Z")
 
 
 class Segment(NamedTuple):
@@ -46,7 +48,6 @@ class Folder:
         self.new_wal = root / "events.wal.new"
         self.sealed = root / "sealed"
         self.snapshot = root / "snapshot.json"
-        self.new_snapshot = root / "snapshot.json.new"
         self.state = root / "state.db"
         self.index = root / "index.db"
         self.pages_index = root / "pages.db"
@@ -70,6 +71,14 @@ class Folder:
             return []
         found = [(name, match) for name in names if (match := _SEALED.match(name))]
         return [Segment(self.sealed / name, int(match[1]), int(match[2])) for name, match in found]
+
+    def sealed_state(self, seq: int) -> Path:
+        """The state after event `seq`: see sealed_state.py."""
+        return self.sealed / f"state-{seq:012d}"
+
+    def sealed_states(self) -> list[Path]:
+        """The state files that are here, finished or not."""
+        return [path for path in sorted(self.sealed.glob("state-*")) if _STATE.match(path.name)]
 
     def chain_files(self) -> list[Path]:
         """The files of the chain, in order. The last one, events.wal, may not exist."""

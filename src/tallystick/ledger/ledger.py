@@ -1,4 +1,4 @@
-"""The ledger of one folder: writing events, snapshots, compaction and erasure.
+"""The ledger of one folder: writing events, compaction, pruning and erasure.
 
 **Acknowledged means on disk.** A write is always: lock, catch up, decide, record, sync, release. What it decides on is
 never stale, because no other process can write between catching up and recording. The call returns after the sync, and
@@ -12,7 +12,7 @@ first, and this writer is closed for good.
 `durability="group"` lets callers in several threads share one sync. Each still waits for it, and each decision sees the
 ones before it. There is no weaker mode.
 
-**Maintenance** (snapshots, compaction, erasure) is done under the exclusive lock, in steps that may each be the last
+**Maintenance** (compaction, pruning, erasure) is done under the exclusive lock, in steps that may each be the last
 before a crash. Whatever a crash leaves is either what was there before, or is finished by the next process that opens
 the folder for writing.
 """
@@ -24,15 +24,15 @@ import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tallystick.ledger import backup, erase_everywhere as erase, format as fmt, genesis as begin, recover, snapshot
+from tallystick.ledger import backup, erase_everywhere as erase, format as fmt, genesis as begin, recover, sealed_state
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, write_all, write_new
 from tallystick.ledger.head_pin import HeadPin
 from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.load import Folded, StateStore
+from tallystick.ledger.load import Folded, Scratch, StateStore, write_state
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.reader import LedgerReader, Pins
 from tallystick.ledger.scan import Place
@@ -136,7 +136,6 @@ class _Writing:
             if self._transaction and failure is None:
                 owner.state.commit()
                 owner._save(_EVERY)
-                owner._maintain()
             elif self._transaction:
                 owner.state.rollback()
                 if owner._end is not self._end:
@@ -172,15 +171,17 @@ class Ledger(LedgerReader):
         before: Before | None = None,
         then: Then | None = None,
         store: StateStore | None = None,
+        scratch: Scratch | None = None,
     ) -> None:
         """Open `folder`, which is created if it does not exist; then `begin_with` goes into the first line.
 
-        `reach` erases from files that are not the ledger's own.
+        `reach` erases from files that are not the ledger's own. `scratch` makes an empty state of the same kind.
         """
         if durability not in ("full", "group"):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
         self._begin_with, self._reach = begin_with, reach
+        self._scratch = scratch or (lambda: nullcontext((type(state)(), None)))
         self._then = then  # called with the written events, when they are on disk and the lock is free
         self._before = before  # called with the drafts before a write; returns those to write instead
         self._queue: deque[Ticket] = deque()
@@ -210,19 +211,20 @@ class Ledger(LedgerReader):
     def _after_loading(self) -> None:
         if self.trouble is not None:
             return
-        if self.folder.new_snapshot.exists() and self._is_on_record(self.folder.new_snapshot):
-            snapshot.install(self._disk, self.folder)
+        if self.standing.sealed_state[1]:
+            sealed_state.settle(self._disk, self.folder, *self.standing.sealed_state)
         for leftover in self.folder.leftovers():
             shutil.rmtree(leftover) if leftover.is_dir() else self._disk.remove(leftover)
         backup.discard_unfinished(self.folder.backups)
+        if self._segment and not self.standing.sealed_state[1] and self.chain().first:
+            self._lift_snapshot()
         self._finish_erasing()
 
-    def _is_on_record(self, path: Path) -> bool:
-        """True if the newest snapshot that the ledger records is that file."""
-        found = next((each for each in snapshot.candidates(self.folder) if each.path == path), None)
-        lines = self.chain().lines(max(found.place.seq, self.chain().first)) if found else ()
-        digests = [(line.event().body or {}).get("snapshot") for line in lines if line.op in (fmt.SNAPSHOT, fmt.SEAL)]
-        return found is not None and digests[-1:] == [found.digest]
+    def _lift_snapshot(self) -> None:
+        """Make a state file for a ledger that was pruned before there were any. If that fails, `check` says why."""
+        with suppress(OSError, TallystickError):
+            self._replace_state(self._end.seq)
+            remove_if_there(self._disk, self.folder.snapshot)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -468,13 +470,14 @@ class Ledger(LedgerReader):
             if path.exists():
                 copy(self._disk, path, target.root / path.name)
         with self.hold():
-            begun_at, inode = self._end, os.stat(source.wal).st_ino
+            begun_at, inode, state = self._end, os.stat(source.wal).st_ino, self.standing.sealed_state
         try:
             backup.copy_segments(self._disk, source, target, begun_at.offset)
         except FileNotFoundError:
             inode = -1
         with self.hold():
-            if os.stat(source.wal).st_ino != inode:  # compacted meanwhile: the segments are others now, so begin again
+            is_other = os.stat(source.wal).st_ino != inode or self.standing.sealed_state != state
+            if is_other:  # compacted or pruned meanwhile: the segments are others now, so begin again
                 shutil.rmtree(target.sealed)
                 target.wal.unlink(missing_ok=True)
                 backup.copy_segments(self._disk, source, target, self._end.offset)
@@ -483,27 +486,18 @@ class Ledger(LedgerReader):
             erase.hollow_out(self._disk, target, backup.named_in(target))
         self._disk.sync_folder(target.root)
 
-    # -- snapshots and compaction ------------------------------------------------------------------------------------
+    # -- compaction and pruning --------------------------------------------------------------------------------------
 
-    def _maintain(self) -> None:
-        """After a write, take a snapshot if one is due. If that fails, the write stays; the next try is not sooner."""
-        if self._store is None and snapshot.due(self._end.seq - self.standing.snapshot_seq, self.state.records()):
-            try:
-                self._take_snapshot()
-            except (OSError, TallystickError):
-                return
-            finally:
-                self.standing.snapshot_seq = max(self.standing.snapshot_seq, self._end.seq)
+    def _replace_state(self, last: int) -> None:
+        """Write the state after event `last`, record it, and put it in the place of the one before."""
+        digest = write_state(self._disk, self.folder, self._fd, self._end, self._segment, last, self._scratch)
+        self._own(fmt.STATE, {"seq": last, "digest": digest})
+        sealed_state.settle(self._disk, self.folder, last, digest)
 
-    def _take_snapshot(self) -> None:
-        """Write a snapshot. A crash leaves the old one, or the new one under its `.new` name."""
-        digest = self._write_snapshot(self._end, self._segment)
-        self._own(fmt.SNAPSHOT, {"snapshot": digest, "seq": self._end.seq, "place": self.folder.snapshot.name})
-        snapshot.install(self._disk, self.folder)
-
-    def _write_snapshot(self, place: Place, segment: int) -> str:
-        state, standing = self.state.dump(), self.standing.dump()
-        return snapshot.write_fresh(self._disk, self.folder, place, segment, self.tree(), standing, state)
+    def _has_state_of(self, last: int) -> bool:
+        """True if the state file stands for all events up to `last`."""
+        seq, digest = self.standing.sealed_state
+        return seq >= last and sealed_state.is_there(self.folder, seq, digest)
 
     def compact(self) -> int:
         """Close the live segment and go on in a new file of one line; return how many events of callers it holds.
@@ -521,11 +515,10 @@ class Ledger(LedgerReader):
         """Prepare the new segment, then rename twice. In between there is none: see genesis.py."""
         last, first = self._end, self._end.seq + 1
         try:
-            digest = self._write_snapshot(last._replace(offset=0), first)
             body = {
                 "ledger": self.standing.ledger,
                 "stretch": {"first": self._segment, "last": last.seq, "head": last.hash},
-                "events": first - self._segment, "root": self.tree().root().hex(), "snapshot": digest,
+                "events": first - self._segment, "root": self.tree().root().hex(),
             }  # fmt: skip
             _, event_id, ts, by, data = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
             line, head, hashed = fmt.encode(first, ts, fmt.SEAL, event_id, by, first, 0, last.hash, data)
@@ -540,7 +533,6 @@ class Ledger(LedgerReader):
             self._disk.sync_folder(self.folder.root)
             self._disk.rename(self.folder.new_wal, self.folder.wal)
             self._disk.sync_folder(self.folder.root)
-            snapshot.install(self._disk, self.folder)
             self._reopen()
         except OSError as error:
             self.dead = f"compacting {self.folder.root} was interrupted ({error.strerror}); open it again to finish it"
@@ -548,21 +540,21 @@ class Ledger(LedgerReader):
         self._end, self._segment = Place(len(line), first, hashed, ts), first
         self._remember_tip()
         self._tree.append(leaf_hash(head))
-        self.standing.callers, self.standing.snapshot_seq, self.standing.epoch = 0, first, self.standing.epoch + 1
+        self.standing.callers, self.standing.epoch = 0, self.standing.epoch + 1
         self.standing.times.take(first, ts)
         self._leave()
         self._save()
 
     def prune(self, to: Path) -> list[Path]:
-        """Move the sealed segments to the folder `to`, and return their new paths. The state does not need them."""
+        """Move the sealed segments to the folder `to`, and return their new paths. A state file stands for them."""
         self._refuse_in_batch("prune")
         with self._write:
             if to.resolve().is_relative_to(self.folder.root.resolve()):
                 raise Refused(f"{to} is inside the memory itself; name a folder outside {self.folder.root}", "place")
             segments, moved = self.folder.sealed_segments(), list[Path]()
             try:
-                if segments:
-                    self._take_snapshot()
+                if segments and not self._has_state_of(self._segment - 1):
+                    self._replace_state(self._segment - 1)
                 for segment in segments:
                     moved.append(self._move_away(segment, to))
                 self._save()
@@ -599,6 +591,9 @@ class Ledger(LedgerReader):
         self._refuse_in_batch("erase")
         with self._write:
             erase.must_reach(self.folder)  # before anything is recorded
+            if (first := self.chain().first) and not self._has_state_of(first - 1):
+                raise sealed_state.trouble(self.folder, self.standing.sealed_state, first)
+            short = [copied for copied in self.folder.copies() if copied.sealed_states()]
             gone, is_about = choose()
             chain = self.chain()
             lines = [line.hash for line in chain.lines(chain.first) if line.sound and is_about(line.event())]
@@ -617,7 +612,9 @@ class Ledger(LedgerReader):
                     f"the erasure is recorded, but not finished: {_reason(error)}{advice};"
                     f" the next process that opens {self.folder.root} finishes it"
                 ) from error
-            return own
+        if short:  # they were removed
+            self.back_up()
+        return own
 
     def _finish_erasing(self) -> None:
         """Carry out every erasure that is recorded and not done. Doing it twice is the same as doing it once.
@@ -628,16 +625,18 @@ class Ledger(LedgerReader):
         if not pending:
             return
         erase.must_reach(self.folder)
-        remove_all(self._disk, self.folder.index_files())
+        remove_all(self._disk, [*self.folder.index_files(), self.folder.snapshot])
         backup.discard_unfinished(self.folder.backups)
         if self._reach is not None:
             bodies = [self.chain().line(seq).event().body or {} for seq in pending]
             self._reach(self._disk, self.folder, {name for body in bodies for name in body.get("ids", ())})
+        first = self.chain().first
+        if first:  # while the lines still have what they said: a thing may be recorded again without its words
+            self._replace_state(self._end.seq)
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
-        erase.hollow_out_audit(self._disk, self.folder, frozenset(line for lines in pending.values() for line in lines))
-        if self._store is None or self.folder.snapshot.exists() or self.chain().first > 0:
-            self._take_snapshot()
+        gone = frozenset(line for lines in pending.values() for line in lines)
+        erase.hollow_out_audit(self._disk, self.folder, gone, first)
         if self._store is not None:
             self._save()
             self._store.rewrite()

@@ -1,23 +1,25 @@
-"""Loading a folder into memory: from the snapshot if it is valid, else from the first line.
+"""Loading a folder: from the rows of its state if they can be used, else from its lines.
 
-Two passes. The first checks (scan), so that nothing is applied that a later line shows to be damaged; the second
-applies what the verdict allows. Reading changes nothing on disk.
+The lines are those from the first on; if the first segments were moved away, the state file that stands for them and
+the lines after it. Two passes. The first checks (scan), so that nothing is applied that a later line shows to be
+damaged; the second applies what the verdict allows. Reading changes nothing on disk.
 
 Metadata of the ledger (its id, erasures, the places of copies, which times are in doubt) is folded from its own events.
-It is part of every snapshot, so that an erasure that a crash cut short is finished even if a snapshot came between.
+It is kept with the rows and in a state file, so that an erasure that a crash cut short is finished whatever came after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
-from tallystick.ledger import format as fmt, recover, snapshot
-from tallystick.ledger.chain import file_lines, first_line, last_line, missing, raw_lines
+from tallystick.ledger import format as fmt, recover, sealed_state
+from tallystick.ledger.chain import Chain, file_lines, first_line, first_of, last_line, missing, raw_lines
+from tallystick.ledger.disk import Disk
 from tallystick.ledger.erase_everywhere import erased_in_copy
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness
@@ -83,13 +85,19 @@ class Folded(Protocol):
 
     def apply(self, event: Event) -> None: ...
     def knows(self, op: str) -> bool: ...
-    def records(self) -> int: ...
-    def dump(self) -> bytes: ...
-    def load(self, dumped: bytes) -> None: ...
+    def dump(self) -> Iterable[bytes]:
+        """Every row as a line without its newline."""
+
+    def load(self, rows: Iterable[bytes]) -> None:
+        """Replace all with rows that `dump` gave. ValueError, if a row is not of this state."""
+
     def clear(self) -> None: ...
     def begin(self) -> None: ...
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
+
+
+Scratch = Callable[[], AbstractContextManager[tuple[Folded, StateStore | None]]]  # an empty state, for one use
 
 
 @dataclass(slots=True)
@@ -103,7 +111,7 @@ class LedgerMetadata:
     erasures: int = 0
     copies: list[str] = field(default_factory=list)  # places outside the folder that hold copies
     abandoned: list[tuple[int, str]] = field(default_factory=list)  # heads that a restore or a repair left behind
-    snapshot_seq: int = -1
+    sealed_state: tuple[int, str] = (-1, "")  # the event up to which the newest one goes, and its digest
     epoch: int = 0  # how often the ledger was compacted
     callers: int = 0  # events that callers wrote, in the live segment
     strange: str = ""  # an unknown kind of event: the ledger is read-only for this program
@@ -125,9 +133,9 @@ class LedgerMetadata:
                 if self.version > fmt.FORMAT:
                     self.strange = f"ledger format {self.version}"
             case fmt.SEAL:
-                self.callers, self.snapshot_seq, self.epoch = 0, event.seq, self.epoch + 1
-            case fmt.SNAPSHOT:
-                self.snapshot_seq = event.seq
+                self.callers, self.epoch = 0, self.epoch + 1
+            case fmt.STATE:
+                self.sealed_state = (int(body["seq"]), str(body["digest"]))
             case fmt.ERASE:
                 self.erasing[event.seq] = list(body["lines"])
                 self.erasures += 1
@@ -153,19 +161,24 @@ class LedgerMetadata:
             "ledger": self.ledger, "version": self.version, "begun": self.begun,
             "erasing": {str(seq): lines for seq, lines in self.erasing.items()}, "erasures": self.erasures,
             "copies": self.copies, "abandoned": self.abandoned, "epoch": self.epoch,
-            "callers": self.callers, "strange": self.strange, "times": self.times.dump(),
+            "callers": self.callers, "strange": self.strange, "times": self.times.dump(), "state": self.sealed_state,
         }  # fmt: skip
 
     @classmethod
-    def load(cls, raw: dict[str, Any], snapshot_seq: int, ts: str) -> LedgerMetadata:
+    def load(cls, raw: dict[str, Any], ts: str) -> LedgerMetadata:
         """Load what `dump` wrote at an event of the time `ts`."""
         return cls(
             ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
             erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
             copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
-            epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"], snapshot_seq=snapshot_seq,
-            times=Times.load(raw.get("times", {}), ts),
+            epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"],
+            times=Times.load(raw.get("times", {}), ts), sealed_state=_pair(raw.get("state", (-1, ""))),
         )  # fmt: skip
+
+
+def _pair(raw: Any) -> tuple[int, str]:
+    seq, digest = raw
+    return int(seq), str(digest)
 
 
 @dataclass(slots=True)
@@ -176,7 +189,6 @@ class Loaded:
     standing: LedgerMetadata
     tree: Range  # of everything up to the verdict's end
     segment: int  # first seq of the live segment
-    snapshot: snapshot.Snapshot | None = None
     saved: int = -1  # the last event of the rows that were kept
     seen: Witness | None = None  # the last event that rows have seen, whether they were used or not
 
@@ -200,10 +212,7 @@ def load(
             loaded = _from_rows(found, fd, size, state, witness, store, erased_in_copy(folder))
     if store and not loaded:
         store.restart(alone=alone)
-    for candidate in () if loaded else snapshot.candidates(folder):
-        if not loaded and candidate.segment == first and candidate.place.offset <= size:
-            loaded = _from_snapshot(candidate, fd, size, state, witness, erased_in_copy(folder))
-    loaded = loaded or _from_the_first_line(folder, fd, size, first, state, witness, store)
+    loaded = loaded or _from_lines(folder, fd, size, first, state, witness, store)
     if is_refused and loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)
     saved = Saved.read(position) if position else None
@@ -224,7 +233,7 @@ class Saved(NamedTuple):
         place, standing = self.place, self.standing
         return Position(place.seq, place.hash, orjson.dumps({
             "offset": place.offset, "ts": place.ts, "segment": self.segment, "tree": self.tree.to_json(),
-            "standing": standing.dump(), "snapshot": standing.snapshot_seq,
+            "standing": standing.dump(),
         }))  # fmt: skip
 
     @classmethod
@@ -232,7 +241,7 @@ class Saved(NamedTuple):
         try:
             raw = orjson.loads(position.saved)
             place = Place(int(raw["offset"]), position.seq, position.hash, str(raw["ts"]))
-            standing = LedgerMetadata.load(raw["standing"], int(raw["snapshot"]), place.ts)
+            standing = LedgerMetadata.load(raw["standing"], place.ts)
             return cls(place, int(raw["segment"]), Range.from_json(raw["tree"]), standing)
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
             return None
@@ -269,46 +278,71 @@ def _from_rows(
     return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq)
 
 
-def _from_snapshot(
-    candidate: snapshot.Snapshot, fd: int, size: int, state: Folded, witness: Witness | None, erased: set[str]
-) -> Loaded | None:
-    """None if the ledger does not record this snapshot."""
-    found = scan(fd, candidate.place, size)
-    if found.snapshot != candidate.digest:
-        return None
-    standing = LedgerMetadata.load(candidate.standing, candidate.place.seq, candidate.place.ts)
-    state.clear()
-    state.load(candidate.state)
-    verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
-    candidate.tree.extend(_apply(raw_lines(fd, candidate.place.offset, verdict.end.offset), state, standing))
-    return Loaded(verdict, standing, candidate.tree, candidate.segment, candidate)
-
-
-def _from_the_first_line(
-    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, store: StateStore | None
-) -> Loaded:
-    earlier = [segment for segment in folder.sealed_segments() if segment.last is not None and segment.last < first]
-    start, scans = _scan_sealed(folder, earlier, first)
+def _from_lines(
+    folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, store: StateStore | None,
+    last: int | None = None,
+) -> Loaded:  # fmt: skip
+    """Check all lines, and apply them; those up to event `last`, if that is given."""
+    earlier, scans, start = _scan_sealed(folder, first)
     live = scan(fd, start, size)
     named = live.named.union(erased_in_copy(folder), *(found.named for found in scans))
     for segment, found in zip(earlier, scans, strict=True):
         if bad := found.first_bad(named):
             raise _bad_segment(segment, bad)
     verdict = recover.judge(fd, size, live, live.first_bad(named), witness)
-    standing, tree = LedgerMetadata(), Range()
-    state.clear()
+    begin = earlier[0].first if earlier else first
+    base = sealed_state.find(folder, [note for each in (*scans, live) for note in each.notes], begin) if begin else None
+    standing, tree = based_on(base, folder, state, store)
     for segment in earlier:
-        tree.extend(_apply(file_lines(segment.path), state, standing, store))
-    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, store))
+        tree.extend(_apply(file_lines(segment.path), state, standing, store, tree.end, last))
+    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, store, tree.end, last))
     return Loaded(verdict, standing, tree, first)
 
 
-def _scan_sealed(folder: Folder, earlier: list[Segment], first: int) -> tuple[Place, list[Scan]]:
-    """Check the sealed segments before event `first`; return where the live one starts."""
-    place, scans = START, []
+def write_state(disk: Disk, folder: Folder, fd: int, end: Place, first: int, last: int, scratch: Scratch) -> str:
+    """Write the state after event `last` as a state file under its `.new` name, made of the lines and of the state
+    file before it, and return its digest. The live segment, which begins with event `first`, goes to `end`."""
+    with scratch() as (state, store):
+        loaded = _from_lines(folder, fd, end.offset, first, state, None, store, last)
+        if loaded.verdict.kind != "clean":
+            raise Damaged(f"events.wal is damaged: {loaded.verdict.why}; run `tallystick check`")
+        line = Chain(folder, end.offset).line(last)
+        place = Place(0, line.seq, line.hash, line.ts)
+        return sealed_state.write_fresh(disk, folder, place, loaded.tree, loaded.standing.dump(), state.dump())
+
+
+def based_on(
+    base: sealed_state.SealedState | None, folder: Folder, state: Folded, store: StateStore | None
+) -> tuple[LedgerMetadata, Range]:  # fmt: skip
+    """Begin with a state file; with nothing, if there is none."""
+    state.clear()
+    if base is None:
+        return LedgerMetadata(), Range()
+    try:
+        if Chain(folder).hash_at(base.place.seq) != base.place.hash or base.tree.end != base.place.seq + 1:
+            raise ValueError("it is not of this ledger")
+        state.load(_spilling(base.rows(), store))
+        return LedgerMetadata.load(base.standing, base.place.ts), base.tree.copy()
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Damaged(f"{base.path.name} is as it was recorded, but not valid ({error}); upgrade tallystick") from None
+
+
+def _spilling(rows: Iterable[bytes], store: StateStore | None) -> Iterator[bytes]:
+    for number, row in enumerate(rows, 1):
+        if store and number % _MANY == 0:
+            store.spill()
+        yield row
+
+
+def _scan_sealed(folder: Folder, first: int) -> tuple[list[Segment], list[Scan], Place]:
+    """Check the sealed segments before event `first`; return them, and where the live one starts."""
+    earlier = [segment for segment in folder.sealed_segments() if segment.last is not None and segment.last < first]
+    path = earlier[0].path if earlier else folder.wal
+    place = Place.before(first_of(path)) if (earlier[0].first if earlier else first) else START
+    scans = list[Scan]()
     for segment in earlier:
         if segment.first != place.seq + 1:
-            break
+            raise missing(folder, place.seq + 1, segment.first)
         found = scan_path(segment.path, Place(0, place.seq, place.hash))
         scans.append(found)
         place = found.end
@@ -316,7 +350,7 @@ def _scan_sealed(folder: Folder, earlier: list[Segment], first: int) -> tuple[Pl
             raise _bad_segment(segment, found.bad or Bad(place.offset, place.seq + 1, "it ends too soon", place))
     if place.seq + 1 != first:
         raise missing(folder, place.seq + 1, first)
-    return Place(0, place.seq, place.hash), scans
+    return earlier, scans, Place(0, place.seq, place.hash)
 
 
 def _bad_segment(segment: Segment, bad: Bad) -> Damaged:
@@ -325,15 +359,19 @@ def _bad_segment(segment: Segment, bad: Bad) -> Damaged:
 
 
 def _apply(
-    lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata, store: StateStore | None = None
+    lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata, store: StateStore | None,
+    first: int = 0, last: int | None = None,
 ) -> Iterator[bytes]:  # fmt: skip
-    """Apply the lines one by one, and return their leaves."""
+    """Apply the lines of the events `first` to `last` one by one, and return their leaves."""
     for number, (_, raw) in enumerate(lines, 1):
         if store and number % _MANY == 0:
             store.spill()
         line = fmt.parse(raw)
-        fold_line(line, state, standing)
-        yield leaf_hash(line.slice)
+        if last is not None and line.seq > last:
+            return
+        if line.seq >= first:
+            fold_line(line, state, standing)
+            yield leaf_hash(line.slice)
 
 
 def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:

@@ -30,7 +30,6 @@ from tallystick.ledger.load import Folded, LedgerMetadata, Loaded, Saved, StateS
 from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import START, Place, scan
-from tallystick.ledger.snapshot import Snapshot
 from tallystick.records.errors import (
     Closed,
     Damaged,
@@ -98,7 +97,6 @@ class LedgerReader:
         self._wal = os.fspath(self.folder.wal)
         self._fd, self._inode, self._segment, self._end = -1, -1, 0, START
         self._known = START  # the furthest that this process has read without finding anything wrong
-        self._loaded: Snapshot | None = None  # the snapshot that the last loading started from
         self._saved = -1  # the last event of the rows that are kept
         self._tree, self._slices = Range(), list[bytes]()
         self._tip = (0, b"")  # where the last line begins, and its header
@@ -407,7 +405,7 @@ class LedgerReader:
             raise
         self._end, self._segment = loaded.verdict.end, loaded.segment
         self.standing, self._tree, self._slices = loaded.standing, loaded.tree, []
-        self._loaded, self._saved = loaded.snapshot, loaded.saved
+        self._saved = loaded.saved
         self._remember_tip()
         pinned = self._pins(self.standing.ledger) if self._pins else ()
         head = self._head.read(self.standing.ledger) if self._head else None

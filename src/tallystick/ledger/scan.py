@@ -40,11 +40,8 @@ BLOCK = 1 << 16  # bytes checked at once: small enough to stay in the processor'
 
 # Events that name lines whose data is gone: erased here, erased from a copy that was restored, or lost to damage.
 NAMING = frozenset({fmt.ERASE.encode(), fmt.RESTORE.encode(), fmt.REPAIR.encode()})
-# Events that record the digest of a snapshot.
-_SNAPPING = frozenset({fmt.SNAPSHOT.encode(), fmt.SEAL.encode()})
 # Events that a scan returns as notes, for whoever judges the whole ledger.
-_NOTABLE = NAMING | {op.encode() for op in (fmt.BEGIN, fmt.SEAL, fmt.PRUNE, fmt.ERASED)}
-_PARSED = _SNAPPING | _NOTABLE
+_NOTABLE = NAMING | {op.encode() for op in (fmt.BEGIN, fmt.SEAL, fmt.PRUNE, fmt.STATE, fmt.SNAPSHOT, fmt.ERASED)}
 
 _MANY = 1 << 10  # the tree takes that many aligned leaves at once, for half of what they cost one by one
 
@@ -108,7 +105,6 @@ class Scan:
     garbled: set[str] = field(default_factory=set)  # hollow lines that do not look as erasure leaves them
     named: set[str] = field(default_factory=set)  # hashes of the lines that erase events name
     notes: list[LedgerNote] = field(default_factory=list)
-    snapshot: str = ""  # the digest of the newest snapshot recorded here
 
     def first_bad(self, named: Iterable[str] = (), erased: Collection[str] | None = None) -> Bad | None:
         """The first bad line, counting hollow lines that neither this scan nor `named` explains.
@@ -201,10 +197,10 @@ class Walk:
         if block is None or not _is_plain(block, self.seq, self.hash, self.left, self.batch):
             return False
         notes = list[tuple[int, bytes, dict[str, Any]]]()
-        if not _PARSED.isdisjoint(_distinct(block.ops)):
+        if not _NOTABLE.isdisjoint(_distinct(block.ops)):
             numbered = enumerate(zip(block.ops, block.datas, strict=True), self.seq + 1)
             try:
-                notes = [(seq, op, fmt.body_of(data)) for seq, (op, data) in numbered if op in _PARSED]
+                notes = [(seq, op, fmt.body_of(data)) for seq, (op, data) in numbered if op in _NOTABLE]
             except fmt.BadLine:
                 return False
         for note in notes:
@@ -256,7 +252,7 @@ class Walk:
             self.found.hollow[hashed.decode()] = Bad(self.offset, self.seq + 1, fmt.NO_MATCH, self.found.end)
             if not fmt.is_hollow(data):
                 self.found.garbled.add(hashed.decode())
-        elif op in _PARSED:
+        elif op in _NOTABLE:
             try:
                 self._note(self.seq + 1, op, fmt.body_of(data))
             except fmt.BadLine as bad:
@@ -290,8 +286,6 @@ class Walk:
     def _note(self, seq: int, op: bytes, body: dict[str, Any]) -> None:
         if op in NAMING:
             self.found.named.update(names(body))
-        if op in _SNAPPING:
-            self.found.snapshot = str(body.get("snapshot", ""))
         if op in _NOTABLE:
             self.found.notes.append(LedgerNote(seq, op.decode(), body))
 
@@ -428,14 +422,11 @@ help_out()
 class Roots:
     """The Merkle tree as far as needed, and its roots at the sizes in `wanted`.
 
-    `base` is the tree of the events before, if they were not read, and `snapshot` the digest of the snapshot it is
-    from.
+    `base` is the tree of the events before, if they were not read.
     """
 
-    def __init__(
-        self, begin: int, wanted: Iterable[int], *, all: bool = False, base: Range | None = None, snapshot: str = ""
-    ) -> None:
-        self.range, self.all, self.snapshot = base.copy() if base else Range(begin), all, snapshot
+    def __init__(self, begin: int, wanted: Iterable[int], *, all: bool = False, base: Range | None = None) -> None:
+        self.range, self.all = base.copy() if base else Range(begin), all
         self.wanted = sorted(size for size in set(wanted) if size > self.range.end)
         self.until = _MOST if all else max(self.wanted, default=0)
         self.marks: dict[int, Range] = {}
@@ -562,7 +553,6 @@ def _add(whole: Scan, part: Scan) -> None:
     whole.garbled |= part.garbled
     whole.named |= part.named
     whole.notes += part.notes
-    whole.snapshot = part.snapshot or whole.snapshot
 
 
 def _work(parts: Sequence[_Part], queue: int, roots: Roots, on_progress: Progress | None = None) -> _Done:

@@ -30,8 +30,9 @@ from tallystick.ledger.genesis import is_prepared
 from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.lock import Witness, read_locked
 from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
+from tallystick.ledger.sealed_state import find, found_in, recorded
 from tallystick.records.display import Displayable
-from tallystick.records.errors import Busy, NotFound
+from tallystick.records.errors import Busy, NotFound, TallystickError
 from tallystick.records.progress import Progress
 
 _ATTEMPTS = 3
@@ -144,14 +145,15 @@ def _check(folder: Folder, claims: list[Claim], processes: int, tree: bool, on_p
     wanted = {claim.witness.seq + 1 for claim in claims if claim.root}
     wanted |= {segment.last + 1 for segment in segments if segment.last is not None}
     roots, notes = Roots(0, wanted, all=tree), list[str]()
+    lent = ""
     if segments[0].first > 0:
         needs_tree = tree or any(claim.root for claim in claims)
-        roots = _from_snapshot(folder, segments[-1], roots) if needs_tree else Roots(0, ())
+        roots, lent = _from_state(folder, roots) if needs_tree else (Roots(0, ()), "")
     if witness and witness.mark == "refused" and 0 <= witness.length < size:
         refused, size = size - witness.length, witness.length
         notes.append(f"the last {refused} bytes were refused to their writer; the next one sets them aside")
     reads = _read_all(segments, size, roots, processes, on_progress)
-    if segments[0].first > 0 and roots.snapshot != reads[-1].found.snapshot:
+    if lent and lent != recorded(_notes(reads))[1]:
         roots = Roots(0, ())
     return _judge(folder, reads, segments, witness, claims, roots, notes)
 
@@ -166,14 +168,15 @@ def _segments(folder: Folder) -> list[Segment]:
     return found
 
 
-def _from_snapshot(folder: Folder, live: Segment, roots: Roots) -> Roots:
-    """The roots from the newest snapshot on, if the first events were moved away: it has the tree up to there."""
-    from tallystick.ledger import snapshot  # only if events were moved away
+def _from_state(folder: Folder, roots: Roots) -> tuple[Roots, str]:
+    """The roots from a state file on, which has the tree up to there, and its digest: events were moved away."""
+    for file in found_in(folder):
+        return Roots(0, roots.wanted, all=roots.all, base=file.tree), file.digest
+    return Roots(0, ()), ""
 
-    for candidate in snapshot.candidates(folder):
-        if candidate.segment == live.first:
-            return Roots(0, roots.wanted, all=roots.all, base=candidate.tree, snapshot=candidate.digest)
-    return Roots(0, ())
+
+def _notes(reads: list[Read]) -> list[LedgerNote]:
+    return [note for read in reads for note in read.found.notes]
 
 
 def _read_all(
@@ -299,10 +302,15 @@ def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: 
         return reads[0].finding(Bad(0, 0, "the first line does not name the ledger", reads[0].found.end))
     if first.first > 0:
         before = first.first - 1
-        moved = [note.body.get("last") for read in reads for note in read.found.notes if note.op == fmt.PRUNE]
+        moved = [note.body.get("last") for note in _notes(reads) if note.op == fmt.PRUNE]
         if before not in moved:
             why = f"events 0 to {before} are missing before it, and no event says that they were moved away"
             return Finding(_name(first), 1, 0, first.first, why)
+        if (state := recorded(_notes(reads)))[0] >= 0:
+            try:
+                find(folder, _notes(reads), first.first)
+            except TallystickError as error:
+                return Finding(f"sealed/{folder.sealed_state(state[0]).name}", 1, 0, -1, str(error))
         notes.append(f"events 0 to {before} were moved away; the line before {first.first} is trusted")
     if len(reads) < len(segments):
         gap, expected = segments[len(reads)], end.seq + 1

@@ -27,7 +27,7 @@ NAME = "audit.jsonl"  # in the memory folder
 SCHEMA_VERSION = 1
 APPLIED, HELD, REFUSED = "applied", "held", "refused"
 OUTCOMES = (APPLIED, HELD, REFUSED)
-SILENT = ("snapshot", "receipt.put", "delta.noop", "rule.found")  # not actions
+SILENT = ("snapshot", "ledger.state", "receipt.put", "delta.noop", "rule.found")  # not actions
 
 _ASK, _ANSWER, _GRANT, _REFUSE = _OF_REVIEWS = ("review.ask", "review.answer", "review.grant", "review.refuse")
 _VERBS = {  # of any version

@@ -124,6 +124,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     },
     "ledger.torn/1": {"after": NUMBER, "bytes": NUMBER, "kept": ID},
     "ledger.prune/1": {"first": NUMBER, "last": NUMBER, "place": NAME},
+    "ledger.state/1": {"seq": NUMBER, "digest": ID},
     "ledger.copy/1": {"place": NAME},
     "ledger.time/1": {"clock": TIME, "latest": TIME, "doubted": _SPAN, "again": _SPAN},
     "ledger.restore/1": {"from": NAME, "abandoned": _HEAD, "earlier": _HEAD, "lines": ID},

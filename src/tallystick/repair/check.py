@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tallystick.ledger import checkpoint, format as fmt, snapshot
+from tallystick.ledger import checkpoint, format as fmt
 from tallystick.ledger.backup import check_copy
 from tallystick.ledger.chain import Chain
 from tallystick.ledger.checkpoint import Keyring
@@ -44,7 +44,6 @@ class Look:
     witnesses: list[Witness] = field(default_factory=list)  # outside the chain: checkpoints and pins
     good: list[Folder] = field(default_factory=list)  # backups, oldest first
     bad: list[tuple[Folder, str]] = field(default_factory=list)  # and damaged ones, with the reason
-    snapshots: dict[Path, str] = field(default_factory=dict)  # those that can be read, and their digests
     forged: list[tuple[str, str]] = field(default_factory=list)  # checkpoints that cannot be trusted: where, why
     index: Witness | None = None  # how far the index has read; unlike a checkpoint it may be removed
     others: list[Witness] = field(default_factory=list)  # how far the other derived files have
@@ -119,7 +118,6 @@ def look_at(
     if not folder.restore_ready.exists():
         wanted = {each.seq for each in (witness, look.index, *look.others, *look.witnesses) if each}
         look.survey = read_ledger(folder, witness, wanted, on_progress)
-    look.snapshots = {each.path: each.digest for each in snapshot.candidates(folder)}
     for copied in folder.copies():
         if not copied.root.name.endswith(".new"):
             _read_copy(look, copied)
@@ -247,15 +245,10 @@ def _missing(look: Look) -> Iterator[Finding]:
         moved = f"they were moved to {', '.join(sorted(places))}"
         if not any(start <= last <= end for start, end, _ in look.survey.pruned):
             yield found("stretch-missing", "sealed/", f"{text}, and no event says that they were moved away")
-        elif has_snapshot(look):
-            yield found("stretch-pruned", "sealed/", f"{text}: {moved}")
+        elif look.survey.baseless:
+            yield found("stretch-missing", "sealed/", f"{look.survey.baseless}; {moved}")
         else:
-            yield found("stretch-missing", "sealed/", f"{text}, and neither is a snapshot that replaces them; {moved}")
-
-
-def has_snapshot(look: Look) -> bool:
-    """True if there is a snapshot that the ledger records."""
-    return look.survey.snapshot in look.snapshots.values()
+            yield found("stretch-pruned", "sealed/", f"{text}: {moved}")
 
 
 def _unfinished(look: Look) -> Iterator[Finding]:
@@ -285,7 +278,9 @@ def _around_the_chain(look: Look) -> Iterator[Finding]:
         read_toml(folder.settings)
     except ValueError as error:
         yield found("settings-unreadable", folder.settings.name, str(error))
-    yield from _snapshot(look)
+    if survey.state_differs and not (survey.flaws or survey.standing.erasing or survey.standing.strange):
+        why = f"its rows differ from the events up to it, first in {survey.state_differs}"
+        yield found("state-differs", folder.state.name, why)
     for path in unused(look):
         yield found("leftover", _place(look, path), "unfinished")
     for path, mode in files.wide(folder):
@@ -303,34 +298,11 @@ def _around_the_chain(look: Look) -> Iterator[Finding]:
 
 
 def unused(look: Look) -> list[Path]:
-    """Unfinished files that nothing will use. A recorded snapshot or a prepared segment only waits for its name."""
-    waiting = {path for path, digest in look.snapshots.items() if digest == look.survey.snapshot}
+    """Unfinished files that nothing will use. A recorded state or a prepared segment only waits for its name."""
+    waiting = {look.folder.sealed_state(look.survey.standing.sealed_state[0]).with_suffix(".new")}
     if is_compacting(look.survey):
-        waiting |= {look.folder.new_wal, look.folder.new_snapshot}
+        waiting.add(look.folder.new_wal)
     return [path for path in files.half_made(look.folder) if path not in waiting]
-
-
-def _snapshot(look: Look) -> Iterator[Finding]:
-    folder, survey = look.folder, look.survey
-    if survey.state_differs and not (survey.flaws or survey.standing.erasing or survey.standing.strange):
-        why = f"its rows differ from the events up to it, first in {survey.state_differs}"
-        yield found("state-differs", folder.state.name, why)
-    if not folder.snapshot.exists() or not folder.wal.exists() or folder.restore_ready.exists():
-        return
-    usable = {path: digest == look.survey.snapshot for path, digest in look.snapshots.items()}
-    if usable.get(folder.snapshot):
-        if look.survey.snapshot_differs and not look.survey.standing.erasing:  # finishing an erasure makes a new one
-            yield found("snapshot-differs", folder.snapshot.name, "it differs from the events up to it")
-        return
-    text = "it is not the one that the ledger records" if folder.snapshot in usable else "it cannot be read"
-    if usable.get(folder.new_snapshot):
-        text = "the one that the ledger records is written, but not in place"
-    yield found("snapshot-stale", folder.snapshot.name, text)
-
-
-def is_stale(look: Look) -> bool:
-    """True if the snapshot is of no use, and no other waits for its place."""
-    return any(True for _ in _snapshot(look)) and not has_snapshot(look)
 
 
 def _place(look: Look, path: Path) -> str:

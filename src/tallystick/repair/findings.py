@@ -99,10 +99,6 @@ CODES: dict[str, Code] = {
         "error", "the rows of state.db differ from the events up to it", "tallystick repair state-differs",
         "removes it; the next process that opens the memory makes it again from the events",
     ),
-    "snapshot-differs": Code(
-        "error", "the snapshot differs from the events up to it", "tallystick repair snapshot-differs",
-        "removes it and the state; both are made again from the events, the snapshot with the next compaction",
-    ),
     "old-ledger-damaged": Code(
         "error", "the folder was written by chronomemory, and is damaged: events are missing, or a line was changed",
         "tallystick -C NEW import --format chronomemory FOLDER: imports every line whose own hash is valid",
@@ -220,10 +216,6 @@ CODES: dict[str, Code] = {
     "kept-loose": Code(
         "note", "bytes that a crash or a repair set aside, and that no event names",
         "look at them; remove them when nobody needs them",
-    ),
-    "snapshot-stale": Code(
-        "note", "the snapshot is not one that the ledger records; it is ignored, and a new one is made when it is due",
-        "tallystick repair snapshot-stale", "removes it",
     ),
     "event-orphaned": Code(
         "note", "an event refers to a belief, an episode, a review, a rule or a path that no event created",

@@ -10,8 +10,6 @@ Each file of the chain is treated in this order, and only as far as necessary:
 3. The chain itself is broken, in the live segment: it is cut after the last good group, and what can be read after that
    is recorded again. In a sealed segment this is refused: everything after it depends on it.
 
-Lost data that is in the snapshot on record is recorded again from there.
-
 After a broken link the chain proves nothing, but most lines can still be read: each carries its own hash and the digest
 of its data. The events of callers are recorded again in their order, with their own time, id and data; only their place
 and links are new. Groups stay groups. A doubled line is recorded once; of two lines with the same seq, the one that
@@ -39,24 +37,22 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger import format as fmt, genesis as begin, snapshot
+from tallystick.ledger import format as fmt, genesis as begin, sealed_state
 from tallystick.ledger.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.disk import Disk, append, copy, remove_all, remove_if_there, write_new
 from tallystick.ledger.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
 from tallystick.ledger.layout import Folder, free_name
-from tallystick.ledger.load import LedgerMetadata, fold_line
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import Place, scan, scan_path
 from tallystick.records.errors import Damaged
-from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.repair.check import Look, contradictions
 from tallystick.repair.scan import Flaw, Item, Reading, items
 from tallystick.repair.witness import ledger_in_state
-from tallystick.state.state import State
 
 Piece = tuple[Path, int, int]  # bytes of a file, from and to
 
+_STATE = f'"op":"{fmt.STATE}"'.encode()
 _STILL_NEEDED = frozenset({fmt.ERASE, fmt.ERASED, fmt.COPY, fmt.PRUNE})
 _LEDGER = re.compile(rb'"ledger":"([0-9a-f]{32})"')
 _MOST_RANGES = 2000  # of lost events, in one event
@@ -145,7 +141,6 @@ class Operation:
 
     look: Look
     cures: list[Cure]
-    saved: list[dict[str, Any]] = field(default_factory=list)  # versions that the snapshot still has
     refusal: str = ""
 
     @property
@@ -173,11 +168,10 @@ def operation(look: Look) -> Operation:
     for cure in cures:
         cure.spares = spares
     found.refusal = _refusal(look, cures)
-    if not found.refusal:
-        found.saved = list(_saved(found))
-        if look.survey.gaps and _recorded_snapshot(found.live) not in look.snapshots.values():
-            why = "earlier events were moved away, and without them it could not be opened"  # nor from a snapshot
-            found.refusal = f"{why}: put them back, or {look.restore}"
+    has_state = not look.survey.gaps or sealed_state.is_there(look.folder, *_recorded_state(found.live))
+    if not found.refusal and not has_state:
+        why = "earlier events were moved away, and without them it could not be opened"
+        found.refusal = f"{why}: put them back, or {look.restore}"
     return found
 
 
@@ -324,39 +318,11 @@ def _refusal(look: Look, cures: Sequence[Cure]) -> str:
     return ""
 
 
-def _saved(found: Operation) -> Iterator[dict[str, Any]]:
-    """Versions whose event is lost and which the snapshot on record still has: as the body of an event each."""
-    lost = found.lost
-    state = _from_snapshot(found.look) if lost else State()
-    for belief in state.all():
-        if any(first <= belief.seq <= last for first, last in lost):
-            yield {"belief": belief.body(), "replaces": state.ids_of(belief)}
-
-
-def _from_snapshot(look: Look) -> State:
-    """The state of the snapshot, and every event since that can be read."""
-    state, live = State(), look.survey.live
-    usable = [each for each in snapshot.candidates(look.folder) if each.digest == look.survey.snapshot]
-    if not usable or live is None:
-        return state
-    state.load(usable[0].state)
-    with open(live.path, "rb") as file:
-        for item in items(file.fileno(), live.start, live.size, 0):
-            line = item.parsed
-            if line and line.seq > usable[0].place.seq and line.hash not in look.survey.named:
-                with suppress(Damaged):
-                    fold_line(line, state, LedgerMetadata())
-    return state
-
-
-def _recorded_snapshot(cure: Cure) -> str:
-    """The digest of the newest snapshot on record in what stays of the live segment."""
-    digest = ""
-    for raw in cure.lines():
-        header = fmt.HEADER.match(raw)
-        if header and header[3].decode() in (fmt.SNAPSHOT, fmt.SEAL) and (line := fmt.parse(raw)).sound:
-            digest = str(fmt.body_of(line.data).get("snapshot", ""))
-    return digest
+def _recorded_state(cure: Cure) -> tuple[int, str]:
+    """The state file that the newest event about one records, in what stays of the live segment."""
+    lines = (fmt.parse(raw) for raw in cure.lines() if _STATE in raw)
+    bodies = [fmt.body_of(line.data) for line in lines if line.op == fmt.STATE and line.sound]
+    return (int(bodies[-1]["seq"]), str(bodies[-1]["digest"])) if bodies else (-1, "")
 
 
 # -- on disk -----------------------------------------------------------------------------------------------------------
@@ -373,8 +339,6 @@ def perform(found: Operation, disk: Disk, lock: Lock, ts: str, by: str) -> None:
     lock.settle(end.seq, end.hash, end.offset)
     for cure in found.cures[:-1]:
         _fix_sealed(disk, cure, found.look.survey.named)
-    if (found.lost or found.live.broken) and not found.look.survey.gaps:  # it would show what no event explains
-        remove_if_there(disk, folder.snapshot)
 
 
 def _keep(found: Operation, disk: Disk, ts: str) -> list[str]:
@@ -412,8 +376,6 @@ def _write_live(found: Operation, disk: Disk, kept: list[str], ts: str, by: str)
         lines = list(group)
         encoder.add_group([(line.op, line.id, line.by, line.ts, _data(line, moved)) for line in lines])
         moved |= {line.seq: encoder.seq - len(lines) + at for at, line in enumerate(lines, 1)}
-    if found.saved:
-        encoder.add(BELIEF_SUPERSEDE, found.saved, ts, by)
     _write_pieces(disk, live, fresh, encoder.take())
     hollow_out_file(disk, fresh, found.look.survey.named.union(flaw.hash for flaw in found.emptied))
     encoder.add(fmt.REPAIR, _bodies(found, kept, _unexplained(found, fresh)), ts, by)
@@ -433,20 +395,20 @@ def _data(line: fmt.Line, moved: dict[int, int]) -> bytes:
 
 
 def _seal(found: Operation) -> dict[str, Any]:
-    """The first line of a segment, about the one before it. The snapshot it named is unknown now."""
+    """The first line of a segment, about the one before it."""
     before, tree = found.cures[-2].reading, Range()
     for cure in found.cures[:-1]:
         tree.extend(leaf_hash(fmt.parse(raw).slice) for raw in cure.lines())
     segment = {"first": before.start.seq + 1, "last": before.last, "head": found.live.place.hash}
     count = found.live.place.seq - before.start.seq
     root = tree.root().hex()
-    return {"ledger": _identity(found.look), "stretch": segment, "events": count, "root": root, "snapshot": ""}
+    return {"ledger": _identity(found.look), "stretch": segment, "events": count, "root": root}
 
 
 def _identity(look: Look) -> str:
-    """The id of the ledger: from a first line, its own or a backup's, or from the snapshot; else from what is left."""
+    """The id of the ledger: from a first line, its own or a backup's, or from a state file; else from what is left."""
     names = [look.survey.standing.ledger, begin.ledger_id(look.folder), *map(begin.ledger_id, reversed(look.good))]
-    names += [str(each.standing["ledger"]) for each in snapshot.candidates(look.folder)]
+    names += [str(each.standing["ledger"]) for each in sealed_state.found_in(look.folder)]
     names.append(ledger_in_state(look.folder.state))
     left = _LEDGER.search(first_line(look.folder.wal))
     return next(filter(None, names), left[1].decode() if left else os.urandom(16).hex())
@@ -457,7 +419,7 @@ def _bodies(found: Operation, kept: list[str], lines: list[str]) -> list[dict[st
     live, witness = found.live, found.look.survey.witness
     first: dict[str, Any] = {
         "ledger": _identity(found.look), "kept": kept, "lost": found.lost[:_MOST_RANGES],
-        "again": len(live.behind.again), "saved": len(found.saved),
+        "again": len(live.behind.again),
         "healed": sum(len(cure.healed) for cure in found.cures),
     }  # fmt: skip
     if live.broken:  # the head that is left behind: the witness, if the chain no longer has it; else the last line

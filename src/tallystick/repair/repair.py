@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tallystick.ledger import checkpoint, format as fmt
 from tallystick.ledger.checkpoint import Keyring
-from tallystick.ledger.disk import Disk, remove_all, remove_if_there
+from tallystick.ledger.disk import Disk, remove_all
 from tallystick.ledger.erase_everywhere import hollow_out_file
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.ledger import Ledger
@@ -80,7 +80,7 @@ def _steps(look: Look, findings: list[Finding], codes: frozenset[str]) -> Iterat
 def _blocked(look: Look, findings: list[Finding], codes: frozenset[str]) -> str:
     """The reason why nothing can be repaired: a repair is an event, and this ledger may not be written."""
     for finding in findings:
-        missing = finding.code == "stretch-missing" and not check.has_snapshot(look)
+        missing = finding.code == "stretch-missing"
         ahead = finding.code == "index-ahead" and not codes & {finding.code, LINE}  # repairing lines removes the index
         if finding.code in _BLOCKING or missing or ahead:
             return f"blocked by {finding.code}, {finding.place}: {finding.text}; {finding.remedy}"
@@ -120,9 +120,6 @@ def _describe(found: Operation) -> Iterator[Step]:
             ranges = [str(first) if first == last else f"{first}–{last}" for first, last in lost[:20]]
             text += f"; lost: {', '.join(ranges)}{'…' if len(lost) > 20 else ''}"
         yield Step(LINE, found.live.reading.path.name, text)
-    if found.saved:
-        text = f"record {len(found.saved)} of the lost versions again, which the snapshot still has"
-        yield Step(LINE, found.look.folder.snapshot.name, text)
     yield Step(LINE, "sealed/", "keep the damaged bytes there, until an erasure removes them")
 
 
@@ -192,10 +189,8 @@ def _fix_files(look: Look, codes: set[str], disk: Disk) -> None:
         remove_all(disk, [path for path in files.derived(look.folder) if path.name.startswith(ahead)])
     if codes & OF_VECTORS and (look.folder.root / "vectors").is_dir():
         shutil.rmtree(look.folder.root / "vectors")
-    if "state-differs" in codes or "snapshot-differs" in codes:  # it may have been made from that snapshot
+    if "state-differs" in codes:
         remove_all(disk, look.folder.state_files())
-    if ("snapshot-stale" in codes and check.is_stale(look)) or "snapshot-differs" in codes:
-        remove_if_there(disk, look.folder.snapshot)
 
 
 def _fix_lines(look: Look, disk: Disk, lock: Lock, ts: str, by: str) -> None:

@@ -16,19 +16,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tallystick.ledger import format as fmt, recover, snapshot
+from tallystick.ledger import format as fmt, recover, sealed_state
 from tallystick.ledger.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.load import REFUSED_WRITE, LedgerMetadata, fold_line
+from tallystick.ledger.load import REFUSED_WRITE, LedgerMetadata, based_on, fold_line
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
-from tallystick.ledger.snapshot import Snapshot
-from tallystick.records.errors import Damaged
+from tallystick.records.errors import Damaged, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
 from tallystick.repair.witness import difference, in_state
-from tallystick.state.beliefs import Beliefs
 from tallystick.state.state import State
 
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
@@ -113,8 +111,8 @@ class Survey:
     links: Surveyor = field(default_factory=Surveyor)  # the references between events
     strange: dict[str, Spot] = field(default_factory=dict)  # unknown kinds of events
     kept: set[str] = field(default_factory=set)  # files under sealed/ that an event names
-    snapshot: str = ""  # the digest of the newest snapshot on record
-    snapshot_differs: bool = False  # from the events up to it
+    base: int = -1  # the last event of the state file in place of those that were moved away
+    baseless: str = ""  # why there is none, if there should be one
     state_seq: int = -1  # the last event of state.db
     state_differs: str = ""  # from the events up to it: where
     last: int = -1  # the last event that can be read
@@ -155,10 +153,10 @@ def read_ledger(
     readings = survey.readings
     survey.named = set[str]().union(*(reading.found.named for reading in readings))
     survey.empty = finished_erasures(note for reading in readings for note in reading.found.notes)
-    recorded = next((each.found.snapshot for each in reversed(readings) if each.found.snapshot), "")
-    compared = next((each for each in snapshot.candidates(folder) if each.digest == recorded), None)
+    if readings and survey.gaps and survey.gaps[0][0] == 0:
+        _begin_with_state(survey, survey.gaps[0][1] + 1)
     for reading in readings:
-        _apply(survey, reading, reading.start, reading.found.end.offset, compared)
+        _apply(survey, reading, reading.start, reading.found.end.offset)
     if survey.live:
         _judge(survey, survey.live)
     for reading in readings:
@@ -296,8 +294,21 @@ def _judge(survey: Survey, reading: Reading) -> None:
 _KEPT = ("graph.first", "graph.last", "use.receipt", "use.group", "use.held", "use.served")
 
 
-def _apply(survey: Survey, reading: Reading, start: Place, end: int, compared: Snapshot | None = None) -> None:
-    """Apply the lines between two places, as far as they are what was written; and compare with a snapshot."""
+def _begin_with_state(survey: Survey, first: int) -> None:
+    """Begin with the state file in place of the events before `first`. What records it may be behind damage."""
+    notes = [note for reading in survey.readings for note in reading.found.notes]
+    if not sealed_state.recorded(notes)[1] and not all(reading.whole for reading in survey.readings):
+        return
+    try:
+        base = sealed_state.find(survey.folder, notes, first)
+        survey.standing, _ = based_on(base, survey.folder, survey.state, None)
+        survey.base = base.place.seq
+    except TallystickError as error:
+        survey.baseless = str(error)
+
+
+def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
+    """Apply the lines between two places, as far as they are what was written; and compare the rows of the state."""
     number = start.seq - reading.start.seq
     for offset, raw in file_lines(reading.path, start.offset, end):
         number += 1
@@ -305,9 +316,7 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int, compared: S
         if line is None:
             continue
         _apply_line(survey, reading, Spot(reading.path, number, offset, line.seq), line)
-        if compared is not None and line.seq == compared.place.seq:
-            survey.snapshot_differs = not survey.gaps and not _is_equal(compared, survey.state)
-        if line.seq == survey.state_seq and not survey.gaps:
+        if line.seq == survey.state_seq and line.seq >= survey.base and (survey.base >= 0 or not survey.gaps):
             is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
             survey.state_differs = difference(survey.folder.state, survey.state.tables, () if is_whole else _KEPT)
 
@@ -322,12 +331,14 @@ def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) ->
             reading.garbled.append(replace(flaw, why=GARBLED))
         elif not fmt.is_hollow(line.data):
             survey.left_standing[line.hash] = flaw
-        erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
-        survey.links.take(erased, spot)
-        survey.state.apply(erased)
+        if line.seq > survey.base:
+            erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
+            survey.links.take(erased, spot)
+            survey.state.apply(erased)
         return
     try:
-        survey.links.take(fold_line(line, survey.state, survey.standing), spot)
+        if line.seq > survey.base:
+            survey.links.take(fold_line(line, survey.state, survey.standing), spot)
         if line.sound:
             _apply_own(survey, line)
     except Damaged:
@@ -353,9 +364,7 @@ def _makes_sense(line: fmt.Line) -> bool:
 
 def _apply_own(survey: Survey, line: fmt.Line) -> None:
     """Keep what the ledger's own events say of its files."""
-    if line.op in (fmt.SNAPSHOT, fmt.SEAL):
-        survey.snapshot = str(fmt.body_of(line.data).get("snapshot", ""))
-    elif line.op in (fmt.TORN, fmt.REPAIR):
+    if line.op in (fmt.TORN, fmt.REPAIR):
         kept = fmt.body_of(line.data).get("kept")
         paths = kept if isinstance(kept, list) else [kept]
         survey.kept.update(Path(path).name for path in paths if isinstance(path, str))
@@ -363,12 +372,3 @@ def _apply_own(survey: Survey, line: fmt.Line) -> None:
         body = fmt.body_of(line.data)
         survey.pruned.append((int(body.get("first", -1)), int(body.get("last", -1)), str(body.get("place", "?"))))
 
-
-def _is_equal(compared: Snapshot, state: Beliefs) -> bool:
-    """True if a snapshot holds the beliefs of `state`, however they are written."""
-    other = State()
-    try:
-        other.load(compared.state)
-    except (LookupError, TypeError, ValueError, AttributeError):
-        return False
-    return {held.ref: held.body() for held in state.all()} == {held.ref: held.body() for held in other.all()}

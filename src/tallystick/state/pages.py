@@ -129,6 +129,12 @@ class Pages(Part):
                     break
         yield about, after, until
 
+    def renames(self, user: str, about: str) -> list[str]:
+        """The ids of the events that gave a page another name."""
+        names = list(self.names(user, about))
+        own = [(key, each) for key, each in self._renames.under() if each[1] == user]
+        return [key for key, (seq, _, was, _) in own if any(was == name and at < seq <= to for name, at, to in names)]
+
     def cleaned(self, user: str) -> int:
         """The event of that user's last clean; -1 if there is none."""
         cleaned = self._cleaned.get(user)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, TypeVar
 
 from tallystick.records.event import Event
@@ -60,10 +60,10 @@ class Part:
     def clear(self) -> None:
         self.tables.clear()
 
-    def dump(self) -> bytes:
-        """All rows as JSON, a row a line."""
-        return b"[\n" + b",\n".join(dump(self.tables)) + b"\n]"
+    def dump(self) -> Iterator[bytes]:
+        """Every row as JSON."""
+        return dump(self.tables)
 
-    def load(self, dumped: bytes) -> None:
-        """Replace all with what `dump` wrote."""
-        load(self.tables, dumped[2:-2].split(b",\n") if len(dumped) > 4 else ())
+    def load(self, rows: Iterable[bytes]) -> None:
+        """Replace all with rows that `dump` gave. ValueError, if a row is not of these tables."""
+        load(self.tables, rows)

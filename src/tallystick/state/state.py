@@ -1,6 +1,6 @@
 """Everything that decisions are made on, folded from events: beliefs, and the other parts.
 
-The ledger feeds it and writes its snapshots. Each part knows its own events; an event that no part knows makes the
+The ledger feeds it. Each part knows its own events; an event that no part knows makes the
 ledger read-only, so whoever adds an event adds the part that knows it.
 """
 
@@ -22,8 +22,7 @@ from tallystick.state.tables import Table, Tables, TablesInMemory
 
 _CHANGE_NOTHING = (  # of what is remembered
     RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1",
-    "ledger.torn/1", "ledger.copy/1",
-    "erase.done/1",
+    "ledger.torn/1", "ledger.copy/1", "ledger.state/1", "erase.done/1",
 )  # fmt: skip
 
 
@@ -72,7 +71,3 @@ class State(Beliefs):
             part.apply(event)
         for follower in self._following.get(event.op, ()):
             follower.apply(event)
-
-    def records(self) -> int:
-        """The number of beliefs that a snapshot holds."""
-        return self._current.count()

@@ -204,12 +204,13 @@ def dump(tables: Tables) -> Iterator[bytes]:
 
 
 def load(tables: Tables, rows: Iterable[bytes]) -> None:
-    """Replace all with rows that `dump` gave. Those of a table that is not known are left out."""
+    """Replace all with rows that `dump` gave. ValueError, if one is of a table that is not known."""
     tables.clear()
     for row in rows:
         name, key, value = orjson.loads(row)
-        if (table := tables.tables.get(name)) is not None:
-            table.set(tuple(key) if type(key) is list else key, table.codec.load(orjson.dumps(value)))
+        if (table := tables.tables.get(name)) is None:
+            raise ValueError(f"unknown table {name!r:.60}")
+        table.set(tuple(key) if type(key) is list else key, table.codec.load(orjson.dumps(value)))
 
 
 SEPARATOR = "\x1f"

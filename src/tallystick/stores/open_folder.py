@@ -48,7 +48,7 @@ class OpenFolder:
         store = StateFile(Folder(folder).state)
         self.state, self._zone = State(store.tables), zone
         self.outlet: Any = None  # filters what a program may read; None: a person, who may read everything
-        self.ledger = Ledger(folder, self.state, reach=_reach, store=store, **options)
+        self.ledger = Ledger(folder, self.state, reach=_reach, store=store, scratch=_scratch, **options)
 
     def close(self) -> None:
         self.ledger.close()
@@ -172,6 +172,18 @@ class OpenFolder:
     def dependents(self, name: str, *, user: str = OWNER, path: str = "") -> list[CurrentVersion]:
         with self.known() as known:
             return dependents(known, known.get(name, user=user, path=path), path=path)
+
+
+@contextmanager
+def _scratch() -> Iterator[tuple[State, StateFile]]:
+    """An empty state in a temporary database."""
+    store = StateFile(Path())
+    state = State(store.tables)
+    store.restart(alone=False)
+    try:
+        yield state, store
+    finally:
+        store.close()
 
 
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:

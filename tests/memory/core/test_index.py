@@ -432,7 +432,6 @@ def roll_back(root: Path, keep: int) -> None:
     lines = (root / "events.wal").read_bytes().splitlines(keepends=True)
     (root / "events.wal").write_bytes(b"".join(lines[:keep]))
     (root / "lock").write_bytes(b"")
-    (root / "snapshot.json").unlink(missing_ok=True)
 
 
 def everything_in(root: Path) -> dict[str, object]:

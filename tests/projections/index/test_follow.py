@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
-from tallystick.ledger import snapshot
 from tallystick.projections.database import IN_MEMORY, Stale
 from tallystick.projections.index import file as file_module
 from tallystick.projections.index.file import NOTHING, IndexFile, differences
@@ -43,7 +42,7 @@ def test_following_while_things_are_said_learned_and_erased_gives_the_rows_of_a_
 
 
 @given(steps() | lessons() | walks())
-def test_whoever_reads_the_events_again_or_a_snapshot_knows_what_was_known(story):
+def test_whoever_reads_the_events_again_or_the_rows_knows_what_was_known(story):
     made, anew, loaded = MadeUp.of(story), State(), State()
     for event in made.events:
         anew.apply(event)
@@ -236,7 +235,6 @@ class InAFolder:
 def lived(acts: list[tuple[str, int, int, str, str, str]]) -> None:
     with tempfile.TemporaryDirectory() as base, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", base)
-        patch.setattr(snapshot, "due", lambda since, records: since >= 7)
         folder = InAFolder(Path(base) / "memory")
         for number, act in enumerate(acts):
             folder.do(*act)

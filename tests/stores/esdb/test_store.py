@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -320,7 +319,7 @@ def test_after_erasing_the_words_are_nowhere_in_the_folder_and_the_chain_holds(s
     assert [r.id for r in store.query(status="")] == ["OTHER"]
     assert store.chain_valid()
     store.close()
-    os.unlink(store.root / "snapshot.json")
+    assert not (store.root / "snapshot.json").exists()
     store.open()
     assert [r.id for r in store.query(status="")] == ["OTHER"]
 

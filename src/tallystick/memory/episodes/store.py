@@ -13,6 +13,7 @@ import orjson
 
 from tallystick.decide import episodes as decide
 from tallystick.decide.trust import is_in_doubt
+from tallystick.ledger.chain import missing
 from tallystick.memory.core.arguments import can_be_written, check_names
 from tallystick.memory.core.echo import NO_ECHO
 from tallystick.memory.core.gate import episode_subject
@@ -305,8 +306,11 @@ class EpisodeStore:
         return replace(episode, timestamp=happened, recorded=times.at(seq, episode.recorded))
 
     def read(self, seq: int) -> Episode:
-        """The episode that an event recorded."""
-        for event in self._folder.ledger.events(seq, seq + 1):
+        """The episode that an event recorded. Missing, if its text was moved away."""
+        ledger = self._folder.ledger
+        if seq < (first := ledger.chain().first):
+            raise missing(ledger.folder, seq, first)
+        for event in ledger.events(seq, seq + 1):
             if event.op == EPISODE_PUT and event.body is not None:
                 return Episode.of(event)
         raise NotFound(f"the text of event {seq} was erased")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from tallystick.decide import beliefs as decide
 from tallystick.decide.erasure import noun_in, words_of
 from tallystick.ledger.erase_everywhere import must_reach, remove_page
 from tallystick.projections.pages.rows import path_of
-from tallystick.records.errors import NotFound
+from tallystick.records.episode import Episode
+from tallystick.records.errors import Missing, NotFound
 from tallystick.records.status import Erasure
 from tallystick.stores.open_folder import OpenFolder
 
@@ -37,12 +39,15 @@ def preview(folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], us
         events += bool(is_of_plain(event) or those)
         has_words |= those
     for number, (noun, name) in enumerate(things):
-        if number not in has_words and not words[number].first:
+        if number not in has_words and not words[number].first and not any(words[number].ids):
             raise NotFound(f"no {noun} named {name!r:.80} with text to erase; run `tallystick log`")
     copies = tuple(copied.root.name for copied in folder.ledger.folder.copies())
-    gone = tuple(episodes.get(name, user=user) for name in of_episodes)
+    gone = list[Episode]()
+    for name in of_episodes:
+        with suppress(Missing):  # its text was moved away; its name is here
+            gone.append(episodes.get(name, user=user))
     labels = tuple(f"{noun}:{name}" for noun, name in things)
-    return Erasure(found, events, copies, tuple(folder.ledger.standing.copies), gone, labels)
+    return Erasure(found, events, copies, tuple(folder.ledger.standing.copies), tuple(gone), labels)
 
 
 def erase(

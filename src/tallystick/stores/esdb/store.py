@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from tallystick.decide import beliefs as decide
 from tallystick.exchange import specsmith
+from tallystick.ledger.disk import replace
 from tallystick.ledger.format import SEAL
 from tallystick.ledger.scan import Place
 from tallystick.ledger.verify import verify
@@ -223,8 +227,17 @@ class ChronoStore:
         return self.folder.ledger.trouble is None and verify(self.root).ok
 
     def compact(self) -> int:
-        """Compact the log into a snapshot and a log of one line; return the number of events. History stays."""
-        return self.folder.ledger.compact()
+        """Compact the log into a snapshot and a log of one line; return the number of events. History stays.
+
+        The snapshot is for whoever reads `snapshot.json`. It is never read here, and an erasure removes it.
+        """
+        ledger = self.folder.ledger
+        count = ledger.compact()
+        with suppress(OSError), ledger.hold():
+            end = ledger.end
+            content = {"seq": end.seq, "last_hash": end.hash, "ts": end.ts, "records": self.export_records()}
+            replace(ledger.disk, ledger.folder.snapshot, orjson.dumps({"format": "tallystick", **content}))
+        return count
 
     def backup(self) -> Path:
         """Make a verified copy under `backup/<time>` and return its path."""

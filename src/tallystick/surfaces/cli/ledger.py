@@ -135,8 +135,8 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
 
 @command("ledger compact", "tallystick ledger compact")
 def compact(call: Call) -> None:
-    """The current state goes into a snapshot, the old events stay complete in `sealed/`, and the chain goes on in a new
-    file of one line. Prints how many events were compacted.
+    """The old events stay complete in `sealed/`, and the chain goes on in a new file of one line. Prints how many
+    events were compacted.
     """
     with call.memory() as memory, waiting("Compacting …"):
         number = memory.ledger.compact()
@@ -146,8 +146,8 @@ def compact(call: Call) -> None:
 @command("ledger prune", "tallystick ledger prune --to sealed-elsewhere")
 @option("--to DIR", "A folder outside the memory.", required=True, type=FilePath())
 def prune(call: Call, to: str) -> None:
-    """The current state no longer needs them; the history of older beliefs, and a rebuild from the first event, do.
-    Keep them. An erasure does not reach them there. Prints where each is now.
+    """The state at their end is kept in their place, as `sealed/state-…`. The history of older beliefs is only in them:
+    keep them. An erasure does not reach them there. Prints where each is now.
     """
     with call.memory() as memory, waiting("Moving …"):
         moved = memory.ledger.prune(to)

@@ -85,7 +85,7 @@ def _write_once(path: Path, text: str) -> None:
 @click.argument("codes", nargs=-1, metavar="[CODE]...")
 @option("--strict", "Report warnings in the exit status too.")
 def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
-    """Reads every event and what it refers to, every backup in the folder, the snapshot, the index, the pages, the
+    """Reads every event and what it refers to, every backup in the folder, the state, the index, the pages, the
     vectors and the settings, and looks for files that do not belong there. Prints each finding with its place and the
     way out, the worst first. It works on a folder that is read-only or too damaged to open.
 

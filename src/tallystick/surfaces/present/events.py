@@ -253,6 +253,7 @@ _WORDS: dict[str, Callable[[Body], str]] = {
     "rule.ran/1": _ran,
     "session.end/1": lambda _: "work ends",
     "session.start/1": lambda body: f"work begins: {body['task_type']}",
+    "ledger.state/1": lambda body: f"the state at event {body['seq']}, in place of the events up to it",
     "snapshot/1": lambda body: f"the state at event {body['seq']}, for quick opening",
     "trust.corroborate/1": _corroborated,
     "trust.set/1": _trust,

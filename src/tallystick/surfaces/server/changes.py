@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tallystick.surfaces.server.worker import MemoryWorker
 
 EVERY = 0.25  # seconds between two looks
-_NO_CHANGE = ("receipt.", "snapshot/")
+_NO_CHANGE = ("receipt.", "snapshot/", "ledger.state/")
 
 
 class ChangeDetector:

@@ -64,6 +64,7 @@ _VERBS = STEPS | {
     "graph.put/1": "graph", "graph.merge/1": "merged", "graph.unmerge/1": "unmerged", "graph.propose/1": "proposed",
     "graph.dismiss/1": "kept apart", "ledger.begin/1": "created", "ledger.seal/1": "compacted",
     "ledger.torn/1": "recovered", "ledger.time/1": "clock warning", "ledger.prune/1": "moved away",
+    "ledger.state/1": "state",
     "ledger.restore/1": "restored", "ledger.repair/1": "repaired", "ledger.copy/1": "copied",
     "review.ask/1": "asked", "review.answer/1": "answered", "review.grant/1": "granted", "review.refuse/1": "refused",
     "receipt.put/1": "recalled", "import.take/1": "import", "import.done/1": "import", "snapshot/1": "snapshot",

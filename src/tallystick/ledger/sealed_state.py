@@ -1,0 +1,197 @@
+"""`sealed/state-<seq>`: the state after event `seq`, in place of the events up to it once they were moved away.
+
+It is truth, like the events that it replaces, and made of them alone: never of the rows of `state.db`, which may have
+been edited. An event records its digest, and it is used only if it is the one that the newest such event records. One
+that is missing or changed is refused, and nothing else takes its place.
+
+The first line says where it is in the chain; every other is one row: its table, key and value. Lines, because they are
+read and written one by one however many there are, have no free pages that keep removed words, and need no database.
+The nonce keeps the recorded digest from being a hash of texts alone, which could be guessed once they were erased.
+
+Order: the new file, synced, under a name that ends in `.new`; then the event; then the rename. So at every moment there
+is a file that the ledger records. The next writer renames it if a crash came between, and removes older ones.
+
+A ledger that was pruned before there were such files has its state in `snapshot.json`, as one object. The next writer
+makes a state file of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.disk import CHUNK, Disk, remove_all, remove_if_there, write_all
+from tallystick.ledger.layout import Folder
+from tallystick.ledger.merkle import Range
+from tallystick.ledger.scan import LedgerNote, Place
+from tallystick.records.errors import Damaged, Missing, TallystickError
+
+FORMAT = 1  # a change of the rows needs a higher one, and a function that lifts those of the one before
+_BOOK = b',"book":'  # in snapshot.json: the rows follow
+
+
+@dataclass(frozen=True, slots=True)
+class SealedState:
+    """A state file as read: its place in the ledger, and what is known there beside the rows."""
+
+    path: Path
+    digest: str
+    place: Place
+    tree: Range
+    standing: dict[str, Any]
+    rows: Callable[[], Iterable[bytes]]
+
+
+def write_fresh(
+    disk: Disk, folder: Folder, place: Place, tree: Range, standing: dict[str, Any], rows: Iterable[bytes]
+) -> str:
+    """Write a state file under its `.new` name, synced, and return its digest."""
+    head = {
+        "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "nonce": os.urandom(16).hex(),
+        "tree": tree.to_json(), "standing": standing,
+    }  # fmt: skip
+    path, digest = _fresh(folder.sealed_state(place.seq)), sha256()
+    disk.make_folder(folder.sealed)
+    remove_if_there(disk, path)
+    fd = disk.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+    try:
+        for block in _blocks(chain([orjson.dumps(head)], rows)):
+            write_all(disk, fd, block)
+            digest.update(block)
+        disk.sync(fd)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # the system does not name the file
+        raise
+    finally:
+        disk.close(fd)
+    disk.sync_folder(folder.sealed)
+    disk.sync_folder(folder.root)
+    return digest.hexdigest()
+
+
+def _blocks(lines: Iterable[bytes]) -> Iterator[bytes]:
+    waiting, size = list[bytes](), 0
+    for line in lines:
+        waiting += (line, b"\n")
+        size += len(line)
+        if size >= CHUNK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    yield b"".join(waiting)
+
+
+def _fresh(path: Path) -> Path:
+    return path.with_name(path.name + ".new")
+
+
+def settle(disk: Disk, folder: Folder, seq: int, digest: str) -> None:
+    """Put the file that the ledger records in its place, if it is not there yet, and remove all others."""
+    path = folder.sealed_state(seq)
+    if _fresh(path).is_file() and _digest(_fresh(path)) == digest:
+        disk.rename(_fresh(path), path)
+        disk.sync_folder(folder.sealed)
+    if path.is_file():
+        remove_all(disk, [other for other in folder.sealed_states() if other != path])
+
+
+def is_there(folder: Folder, seq: int, digest: str) -> bool:
+    """True if the file that the ledger records is in its place, as it was written."""
+    try:
+        return bool(digest) and _digest(folder.sealed_state(seq)) == digest
+    except OSError:
+        return False
+
+
+def found_in(folder: Folder) -> Iterator[SealedState]:
+    """The state files here that can be read, and a `snapshot.json` from before there were any. None is trusted yet."""
+    for path in folder.sealed_states():
+        if file := _read(path):
+            yield file
+    if file := _read_snapshot(folder.snapshot):
+        yield file
+
+
+def recorded(notes: Iterable[LedgerNote]) -> tuple[int, str]:
+    """The last event of the state file that the newest event about one records, and its digest.
+
+    Of a snapshot from before there were state files: -1, and its digest; empty, if there is none of either.
+    """
+    found, old = (-1, ""), ""
+    for note in notes:
+        if note.op == fmt.STATE:
+            found = (int(note.body.get("seq", -1)), str(note.body.get("digest", "")))
+        elif note.op in (fmt.SNAPSHOT, fmt.SEAL):
+            old = str(note.body.get("snapshot") or old)
+    return found if found[1] else (-1, old)
+
+
+def find(folder: Folder, notes: Iterable[LedgerNote], first: int) -> SealedState:
+    """The state in place of the events before `first`, which are not here. Missing or Damaged, if there is none."""
+    seq, digest = recorded(notes)
+    for file in found_in(folder) if digest else ():
+        if file.digest == digest and file.place.seq >= first - 1:
+            return file
+    raise trouble(folder, (seq, digest), first)
+
+
+def trouble(folder: Folder, state: tuple[int, str], first: int) -> TallystickError:
+    """The error for events before `first`, which are not here, and neither is the state file `state` in their place."""
+    gone = f"events 0 to {first - 1} were moved away"
+    path = folder.sealed_state(state[0]) if state[0] >= 0 else folder.snapshot
+    name = path.relative_to(folder.root)
+    back = f"put it back from a backup, or put their files back into {folder.sealed}"
+    if path.exists():
+        return Damaged(f"{name} is not as it was recorded, and {gone}; {back}")
+    if state[0] >= 0:
+        return Missing(f"{name} is missing, and {gone}; {back}")
+    where = "to see where they are, run tallystick log --op ledger.prune"
+    return Missing(f"{gone}, and no state was kept of them; put their files back into {folder.sealed} ({where})")
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _read(path: Path) -> SealedState | None:
+    try:
+        digest = _digest(path)
+        with open(path, "rb") as file:
+            raw = orjson.loads(file.readline())
+        return _made(path, digest, raw, lambda: _rows(path))
+    except (OSError, ValueError, LookupError, TypeError, OverflowError):
+        return None
+
+
+def _made(path: Path, digest: str, raw: dict[str, Any], rows: Callable[[], Iterable[bytes]]) -> SealedState | None:
+    if raw["format"] != FORMAT:
+        return None
+    place = Place(0, int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
+    return SealedState(path, digest, place, Range.from_json(raw["tree"]), raw["standing"], rows)
+
+
+def _rows(path: Path) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        file.readline()
+        yield from file
+
+
+def _read_snapshot(path: Path) -> SealedState | None:
+    """A snapshot of the form that was written before there were state files, if `path` is one."""
+    try:
+        content = path.read_bytes()
+        head, found, book = content.partition(_BOOK)  # never inside a string: its quotes would be escaped
+        if not found or not book.startswith(b"[\n") or not book.endswith(b"\n]}\n"):
+            return None
+        rows = book[2:-4].split(b",\n") if len(book) > 6 else []
+        return _made(path, sha256(content).hexdigest(), orjson.loads(head + b"}"), lambda: rows)
+    except (OSError, ValueError, LookupError, TypeError, OverflowError):
+        return None
