@@ -228,7 +228,7 @@ def _restore(
     if good.folder.sealed_states() and (names - good.named or _ids_erased(folder) - _ids_erased(good.folder)):
         raise Refused(
             f"{source} was made before an erasure, and its state file may have what was erased;"
-            " use a later one, or restore it to an empty folder", "erased"
+            " use a later one, or restore it to an empty folder", "state"
         )
     if witness:  # from now on, every process that has the folder open must recover before writing
         lock.mark(witness.seq, witness.hash, witness.length, witness.mark if witness.recover else "recover")
