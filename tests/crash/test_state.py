@@ -38,11 +38,11 @@ def writer(folder: Path, name: str) -> subprocess.Popen[bytes]:
 def is_as_the_ledger_says(folder: Path) -> None:
     """The state, as a process has it that opens the memory now, and as state.db has it, is the fold of the lines."""
     with Memory(folder) as memory:
-        said = memory._folder.state.dump()
+        said = list(memory._folder.state.dump())
         folded = State()
         for event in memory._folder.events():
             folded.apply(event)
-        assert said == folded.dump()
+        assert said == list(folded.dump())
     assert difference(folder / "state.db", folded.tables) == ""
     assert [finding.code for finding in check(folder) if finding.severity == "error"] == []
 

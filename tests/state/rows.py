@@ -11,4 +11,4 @@ from tallystick.state.part import Part
 
 def rows_of(state: Part, table: str) -> list[list[Any]]:
     """The rows of the tables whose names begin so: the table, the key, the value."""
-    return [row for row in orjson.loads(state.dump()) if row[0].startswith(table)]
+    return [row for row in [orjson.loads(row) for row in state.dump()] if row[0].startswith(table)]

@@ -33,7 +33,7 @@ def events(told):
 
 
 def dumped(state):
-    return orjson.loads(state.dump())
+    return [orjson.loads(row) for row in state.dump()]
 
 
 def asked(state):

@@ -222,7 +222,7 @@ class ReadableMemory:
     def content_version(self) -> tuple[int, str]:
         """Number and hash of the last event that changed what is remembered.
 
-        Receipts, runs of rules and snapshots do not change it.
+        Receipts, runs of rules and state files do not change it.
         """
         return self._context.content_version()
 
