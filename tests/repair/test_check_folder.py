@@ -31,7 +31,7 @@ def checked(root: Path) -> list[str]:
 
 def test_a_memory_that_is_well_has_no_findings_and_gets_no_keys(root, own_home):
     assert checked(root) == []
-    assert not own_home.exists()
+    assert not (own_home / ".config").exists()
 
 
 def test_the_pin_of_whoever_asks_is_a_witness(root):
