@@ -223,6 +223,8 @@ class Chain:
                     for seq in mine:
                         lines = raw_lines(fd, offset_of(fd, end, seq), end)
                         (at, raw), (_, follower) = next(lines, _NOTHING), next(lines, _NOTHING)
+                        if not raw:
+                            continue
                         line = _checked(raw, path, at)
                         if not follower and after is not None:
                             follower = first_line(after.path)
