@@ -35,6 +35,10 @@ if not SOAK and "TMPDIR" not in os.environ and has_room(MEMORY):
     os.environ["TMPDIR"] = MEMORY
     tempfile.tempdir = None  # ask again
 
+# Every write of a memory notes its head outside the folder. The user who runs the tests has pins of his own.
+PINS = tempfile.TemporaryDirectory(prefix="pins-")
+os.environ["XDG_STATE_HOME"] = PINS.name
+
 if "PYTEST_XDIST_WORKER" in os.environ:
     for name in LARGE_PAGES:  # this process has begun with them, and whatever a test starts begins as anywhere
         os.environ.pop(name, None)
