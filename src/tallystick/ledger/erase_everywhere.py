@@ -33,10 +33,13 @@ def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> Non
     """Erase `lines` (by hash) from everything in `folder`, its copies included."""
     for copied in folder.copies():
         if is_foreign(copied) or copied.sealed_states():
-            for path in sorted(copied.root.rglob("*"), reverse=True):
+            going = copied.root.with_name(copied.root.name + ".new")  # what a crash leaves of it is never a copy
+            disk.rename(copied.root, going)
+            disk.sync_folder(going.parent)
+            for path in sorted(going.rglob("*"), reverse=True):
                 path.rmdir() if path.is_dir() else disk.remove(path)
-            copied.root.rmdir()
-            disk.sync_folder(copied.root.parent)
+            going.rmdir()
+            disk.sync_folder(going.parent)
             continue
         known = erased_in_copy(copied)
         if fresh := [line for line in lines if line not in known]:
