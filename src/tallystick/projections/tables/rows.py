@@ -36,6 +36,7 @@ _GET_MANY = "SELECT key, value FROM state_row WHERE tab = ? AND key IN (SELECT v
 _ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
 _RANGE = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 _RANGE_BACK = "SELECT key, value FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
+_ALL = "SELECT key, value FROM state_row WHERE tab = ? ORDER BY key"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = "INSERT INTO state_row VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
@@ -143,6 +144,12 @@ class RowTable(Generic[V]):
             found = dict(self._owner.rows(_GET_MANY, self.number, orjson.dumps(part).decode()))
             for name in part:
                 self._owner.cache(self, name, self.codec.load(found[name]) if name in found else _GONE)
+
+
+    def dumped(self) -> Iterator[tuple[str, bytes]]:
+        if self.changed:
+            return ((encoded(key), self.codec.dump(value)) for key, value in self.under())
+        return iter(self._owner.db.execute(_ALL, (self.number,)))
 
 
 class TablesInRows(Undo):
