@@ -65,7 +65,7 @@ def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """The whole lines between two offsets, each with its own offset. The first few cost little."""
     pieces, at, reach = list[bytes](), start, 1 << 14  # of a line whose end is not read yet, and where it begins
     while start < end and (block := os.pread(fd, min(reach, end - start), start)):
-        start, reach = start + len(block), min(2 * reach, 1 << 20)
+        start, reach = start + len(block), min(2 * reach, 1 << 17)
         position = 0
         while (cut := block.find(b"\n", position)) >= 0:
             line = block[position : cut + 1]

@@ -182,14 +182,13 @@ def split(raw: bytes) -> Line:
     Its data counts as that of the event unless it is what erasure leaves.
     """
     head, _, rest = raw.partition(b',"hash":"')
-    parts = head.split(b'"')
+    parts = head.decode().split('"')
     if len(parts) != _PARTS or not rest.endswith(b"}\n"):
         raise BadLine(why_not(raw))
     data = rest[64 + len(b'","data":') : -2]
     return Line(
-        int(parts[2][1:-1]), parts[5].decode(), parts[9].decode(), parts[13].decode(), parts[17].decode(),
-        int(parts[20][1:-1]), int(parts[22][1:-1]), parts[29].decode(), rest[:64].decode(), head, data,
-        not data.startswith(b"null"),
+        int(parts[2][1:-1]), parts[5], parts[9], parts[13], parts[17], int(parts[20][1:-1]), int(parts[22][1:-1]),
+        parts[29], rest[:64].decode(), head, data, not data.startswith(b"null"),
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from tallystick.repair.witness import difference, in_state
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.state import State
 
-_MANY = 1_000  # lines whose rows are in memory at once
+_MANY = 2_000  # lines whose rows are in memory at once
 _NO_ROOM = "the check needs a temporary database ({}); make room in the temporary folder, and try again"
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
 
@@ -133,7 +133,7 @@ class Survey:
         self._rows = StateFile(self.folder.state)
         self.state, self.links = State(self._rows.tables), Surveyor(self._names)
         self._rows.restart(alone=False)
-        self._names.attach(self._rows.tables.db)
+        self._names.attach(self._rows.tables.db, is_new=True)
 
     def close(self) -> None:
         self._rows.close()

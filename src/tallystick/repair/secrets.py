@@ -99,7 +99,7 @@ def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for number, each in enumerate(value):
             yield from _in(each, f"{place}[{number}]", kind)
-    elif isinstance(value, str | int):
+    elif isinstance(value, str | int) and (kind or (isinstance(value, str) and not _OURS.fullmatch(value))):
         yield from ((place, each) for each in kinds_in(value, kind))
 
 

@@ -9,7 +9,8 @@ The connection stays open as long as the file. Every statement is prepared once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
+from itertools import groupby, islice, starmap, zip_longest
+from operator import ne
 from pathlib import Path
 
 from tallystick.projections.database import Database, Difference, in_step
@@ -126,5 +127,7 @@ def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
     """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
     for table in TABLES:
         names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
-        in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
-        yield from in_step(table, index.db.execute(in_order), other.db.execute(in_order))
+        every = f"SELECT {', '.join(names)} FROM {table}"
+        if any(starmap(ne, zip_longest(index.db.execute(every), other.db.execute(every)))):  # as they were written
+            in_order = f"{every} ORDER BY {', '.join(names)}"
+            yield from in_step(table, index.db.execute(in_order), other.db.execute(in_order))

@@ -102,7 +102,7 @@ class StateFile:
         self._attach(db, -1)
 
     def _attach(self, db: sqlite3.Connection, inode: int) -> None:
-        self.tables.attach(db)
+        self.tables.attach(db, is_new=True)
         self._db, self._inode, self._fixed = db, inode, None
         self._looked()
 

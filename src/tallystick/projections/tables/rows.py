@@ -74,6 +74,8 @@ class RowTable(Generic[V]):
         return None if found is _GONE else found
 
     def _read(self, name: str) -> Any:
+        if self.is_filled is False:
+            return _GONE
         try:
             rows = self._owner.rows(_GET, self.number, name)
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
@@ -176,8 +178,8 @@ class TablesInRows(Undo):
             self.is_bad = True
             raise Busy(f"the state of this memory could not be read ({error}) and is made again; try again") from error
 
-    def attach(self, db: sqlite3.Connection) -> None:
-        """Read and write the rows of this database from now on."""
+    def attach(self, db: sqlite3.Connection, *, is_new: bool = False) -> None:
+        """Read and write the rows of this database from now on. A new one has none of these tables."""
         numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
         if fresh := [(name,) for name in self.tables if name not in numbers]:
             db.executemany("INSERT OR IGNORE INTO state_table (name) VALUES (?)", fresh)
@@ -186,19 +188,25 @@ class TablesInRows(Undo):
         for name, table in self.tables.items():
             table.number = numbers[name]
         self.discard()
+        for table in self.tables.values() if is_new else ():
+            table.is_filled = False
         self.position, self.is_bad = None, False
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
         if self._cached >= _CACHED:
-            self.forget()
+            self._drop_known()
         table.known[name] = value
         self._cached += 1
 
     def forget(self) -> None:
         """Somebody else may have changed the rows: read them again."""
+        self._drop_known()
+        for table in self.tables.values():
+            table.is_filled = None
+
+    def _drop_known(self) -> None:
         for table in self.tables.values():
             table.known.clear()
-            table.is_filled = None
         self._cached = 0
 
     def discard(self) -> None:
@@ -239,7 +247,7 @@ class TablesInRows(Undo):
             for name, value in table.changed.items():
                 gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value)))
         with self.writing():
-            self.db.executemany(_SET, fresh)
+            self.db.executemany(_SET, sorted(fresh))
             if gone:
                 self.db.executemany(_DROP, gone)
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
@@ -249,7 +257,7 @@ class TablesInRows(Undo):
             table.changed.clear()
             table.is_filled = None
         if self._cached > _CACHED:
-            self.forget()
+            self._drop_known()
         self.position = position
 
     @contextmanager
