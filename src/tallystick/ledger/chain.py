@@ -68,7 +68,7 @@ def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """The whole lines between two offsets, each with its own offset. The first few cost little."""
     pieces, at, reach = list[bytes](), start, 1 << 14  # of a line whose end is not read yet, and where it begins
     while start < end and (block := os.pread(fd, min(reach, end - start), start)):
-        start, reach = start + len(block), min(2 * reach, 1 << 20)
+        start, reach = start + len(block), min(2 * reach, 1 << 17)
         position = 0
         while (cut := block.find(b"\n", position)) >= 0:
             line = block[position : cut + 1]
@@ -149,7 +149,7 @@ class Chain:
         With `having`, only lines with all of these bytes; with `naming`, only lines with one of these. Others are not
         checked.
         """
-        for path, offset, raw in self._raw(start, stop):
+        for path, offset, raw in self.raw(start, stop):
             if any(part not in raw for part in having) or (naming and not any(part in raw for part in naming)):
                 continue
             line = _checked(raw, path, offset)
@@ -159,10 +159,10 @@ class Chain:
 
     def slices(self, start: int, stop: int) -> Iterator[bytes]:
         """The hashed slice of each of these events. Nothing is checked: the caller compares the tree's root."""
-        return (raw.partition(b',"hash":"')[0] for _, _, raw in self._raw(start, stop))
+        return (raw.partition(b',"hash":"')[0] for _, _, raw in self.raw(start, stop))
 
-    def _raw(self, start: int, stop: int | None) -> Iterator[tuple[Path, int, bytes]]:
-        """The bytes of these lines, each with its file and offset. Raises Missing."""
+    def raw(self, start: int, stop: int | None = None) -> Iterator[tuple[Path, int, bytes]]:
+        """The bytes of these lines, each with its file and offset; nothing is checked. Raises Missing."""
         for segment in self.segments:
             if segment.last is not None and segment.last < start:
                 continue

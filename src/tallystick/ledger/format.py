@@ -60,6 +60,7 @@ HEADER = re.compile(_HEADER)
 LINE = re.compile(_HEADER + rb"([^\n]*)\}\n")
 HASH_GROUP = 10
 BEFORE_HASH = len(b',"hash":"')
+_PARTS = 31  # of a header, between quotes
 
 OP = re.compile(r"[a-z]+(?:\.[a-z]+)*/[1-9]\d{0,3}\Z")
 _BY = re.compile(r"[a-z]+:[0-9a-z]{1,32}\Z")
@@ -174,6 +175,30 @@ def parse(raw: bytes) -> Line:
         int(seq), ts.decode(), op.decode(), event_id.decode(), by.decode(), int(batch), int(left),
         prev.decode(), hashed.decode(), head, data, sound,
     )  # fmt: skip
+
+
+def split(raw: bytes) -> Line:
+    """Decode a line that a scan has found good, without checking it again: five times as fast. Raises BadLine.
+
+    Its data counts as that of the event unless it is what erasure leaves.
+    """
+    head, _, rest = raw.partition(b',"hash":"')
+    parts = head.decode().split('"')
+    if len(parts) != _PARTS or not rest.endswith(b"}\n"):
+        raise BadLine(why_not(raw))
+    data = rest[64 + len(b'","data":') : -2]
+    return Line(
+        int(parts[2][1:-1]), parts[5], parts[9], parts[13], parts[17], int(parts[20][1:-1]), int(parts[22][1:-1]),
+        parts[29], rest[:64].decode(), head, data, not data.startswith(b"null"),
+    )  # fmt: skip
+
+
+def try_split(raw: bytes) -> Line | None:
+    """The same; None if it is not a line."""
+    try:
+        return split(raw)
+    except (BadLine, ValueError, IndexError):
+        return None
 
 
 def try_parse(raw: bytes) -> Line | None:

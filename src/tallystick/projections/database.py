@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 IN_MEMORY = ":memory:"
@@ -182,3 +183,40 @@ def inode_of(path: Path | str) -> int:
         return os.stat(path).st_ino
     except FileNotFoundError:
         return -1
+
+
+# -- comparing two files: both are read in order and in step, so a large one needs no more memory ---------------------
+
+Row = tuple[object, ...]
+
+
+class Difference(NamedTuple):
+    """One row that only one of the two has. `row` begins with what names it."""
+
+    table: str
+    row: Row
+    is_extra: bool  # in the first, and not in the second
+
+
+def in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:
+    """The differences between rows that are in the order of SQLite."""
+    left, right = next(mine, None), next(theirs, None)
+    while left is not None or right is not None:
+        if left == right:
+            left, right = next(mine, None), next(theirs, None)
+        elif right is None or (left is not None and _order(left) < _order(right)):
+            yield Difference(table, left or (), True)
+            left = next(mine, None)
+        else:
+            yield Difference(table, right, False)
+            right = next(theirs, None)
+
+
+def _order(row: Row) -> list[tuple[int, object]]:
+    """The order of SQLite: NULL before numbers, numbers before text, text by its bytes."""
+    return [
+        (0, 0) if value is None
+        else (1, value) if isinstance(value, int | float)
+        else (2, value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
+        for value in row
+    ]  # fmt: skip

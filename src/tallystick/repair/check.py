@@ -10,6 +10,7 @@ folder, the key and all checkpoints rewrote everything.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,14 +72,14 @@ def check(
         places = [str(path.relative_to(root)) for path in odd]
         return [found("file-unreadable", place, "not a regular file; nothing was read") for place in places]
     try:
-        with read_locked(folder.lock) as witness:
-            look = look_at(folder, witness, keyring, on_progress)
-            findings += limited(findings_in(look))
+        with ExitStack() as opened:
+            with read_locked(folder.lock) as witness:
+                look = opened.enter_context(look_at(folder, witness, keyring, on_progress))
+                findings += limited(findings_in(look))
+                if not _is_broken(findings):
+                    findings += verified(look, keyring)
             if not _is_broken(findings):
-                findings += verified(look, keyring)
-        if not _is_broken(findings):
-            findings += derived_findings(look) if not only or OF_DERIVED & set(only) else []
-            findings += limited(secrets.findings(folder)) if not only or "secret-found" in only else []
+                findings += findings_by_events(look, only)
     except OSError as error:
         findings.append(found("file-unreadable", str(error.filename or root), error.strerror or str(error)))
     return worst_first([finding for finding in findings if not only or finding.code in only])
@@ -88,12 +89,16 @@ def _is_broken(findings: list[Finding]) -> bool:
     return any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings)
 
 
-def derived_findings(look: Look) -> list[Finding]:
-    """The findings in the derived files. Others may write meanwhile."""
-    findings = derived.index_findings(look.folder, look.survey)
-    if not any(other.name == look.folder.pages_index.name for other, _ in ahead(look)):
-        findings += derived.page_findings(look.folder)
-    return [*findings, *derived.audit_findings(look.folder)]
+def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
+    """The derived files that differ from the events, and the secrets in these. Others may write meanwhile."""
+    kinds = list[derived.Kind]()
+    if not only or OF_DERIVED & set(only):
+        is_ahead = any(other.name == look.folder.pages_index.name for other, _ in ahead(look))
+        pages = [] if is_ahead else [derived.PageReader.of]
+        kinds += [derived.IndexReader.of, *pages, derived.AuditReader.of]
+    if not only or "secret-found" in only:
+        kinds.append(secrets.SecretReader)
+    return derived.findings(look.folder, look.survey, kinds)
 
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
@@ -108,20 +113,22 @@ def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
 def look_at(
     folder: Folder, witness: Witness | None, keyring: Keyring | None = None, on_progress: Progress | None = None
-) -> Look:
+) -> Iterator[Look]:
     """Read everything, while nobody writes. Between the steps of a restore there is no ledger to read."""
-    look = Look(folder, Survey(folder, witness), index=index_in(folder.root), others=seen_by_others(folder.root))
-    if keyring is not None:
-        _read_checkpoints(look, keyring)
-    if not folder.restore_ready.exists():
-        wanted = {each.seq for each in (witness, look.index, *look.others, *look.witnesses) if each}
-        look.survey = read_ledger(folder, witness, wanted, on_progress)
-    for copied in folder.copies():
-        if not copied.root.name.endswith(".new"):
-            _read_copy(look, copied)
-    return look
+    with closing(Survey(folder, witness)) as survey:
+        look = Look(folder, survey, index=index_in(folder.root), others=seen_by_others(folder.root))
+        if keyring is not None:
+            _read_checkpoints(look, keyring)
+        if not folder.restore_ready.exists():
+            wanted = {each.seq for each in (witness, look.index, *look.others, *look.witnesses) if each}
+            read_ledger(survey, wanted, on_progress)
+        for copied in folder.copies():
+            if not copied.root.name.endswith(".new"):
+                _read_copy(look, copied)
+        yield look
 
 
 def _read_checkpoints(look: Look, keyring: Keyring) -> None:

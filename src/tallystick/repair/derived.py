@@ -1,9 +1,10 @@
 """Comparing derived files with the ledger: the index, the vectors, the pages and their tables, and the audit.
 
 The index and the tables of the pages are built a second time in a temporary file without a name, and compared row by
-row. This needs no lock: events that were read do not change. The live file is copied by SQLite as of one moment, and
-all reading is done on the copy. An erasure does change events, and another process may write a file without a journal
-while it is read: then the file has changed afterwards, and what was found in it is dropped.
+row, both in their order and in step. The events are read once for all files, some at a time, so a long ledger needs no
+more memory than a short one. This needs no lock: events that were read do not change. The live file is copied by SQLite
+as of one moment, and all reading is done on the copy. An erasure does change events, and another process may write a
+file without a journal while it is read: then the file has changed afterwards, and what was found in it is dropped.
 
 A file that is missing or lags behind is not a finding: it is updated with the next use. An audit whose last line is not
 one of the ledger's, as after a restore, is none either: the next write makes a new one.
@@ -23,19 +24,23 @@ import re
 import sqlite3
 import stat
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC
 from functools import partial
 from itertools import islice
+from operator import attrgetter, itemgetter
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 import orjson
 
-from tallystick.ledger.chain import Chain
+from tallystick.ledger import format as fmt
+from tallystick.ledger.chain import Chain, last_line, raw_lines
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.load import lift
-from tallystick.projections.database import Stale
+from tallystick.projections.database import Difference, Stale
 from tallystick.projections.index import file as index_file, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.markdown import parse
@@ -46,13 +51,15 @@ from tallystick.projections.pages.edits import Known, compare, conflict_line, is
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.rows import File
 from tallystick.records.audit import NAME, AuditLine, Auditor
-from tallystick.records.errors import Refused
+from tallystick.records.errors import Damaged, Refused
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found
 from tallystick.repair.scan import Survey
 from tallystick.repair.witness import readonly
 
 _ASIDE = ""  # SQLite's name for a file without a name
+_LITTLE = "PRAGMA cache_size=-8000"  # the memory that a temporary file may use
+_AT_ONCE = 1000  # events
 _SHOWN = 20
 _TRIES = 5
 _PAUSE = 0.05  # seconds
@@ -70,25 +77,86 @@ _HANGING = (  # table, rows of it that refer to nothing, and what is wrong with 
 )  # fmt: skip
 
 
-def steadily(path: Path, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """The findings in a file that nobody wrote to meanwhile, nor right after; none if it changes all the time.
+class Reader(Protocol):
+    """Something that the events are read for, some at a time. Then it has findings."""
 
-    None either if it is missing: whoever rebuilds it has removed it, and may take a while.
+    @property
+    def path(self) -> Path | None:
+        """The file that it compares, if others may write to that."""
+
+    def take(self, events: Sequence[Event]) -> None: ...
+    def findings(self) -> list[Finding]: ...
+    def close(self) -> None: ...
+
+
+Kind = Callable[[Folder, Survey], Reader | None]
+
+
+def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Finding]:
+    """What readers of these kinds find. The events are read once for all of them.
+
+    In a file that somebody wrote to meanwhile, or right after, it is looked for again; nothing is found in one that
+    changes all the time, nor in one that is missing: whoever rebuilds it has removed it, and may take a while.
     """
+    steady = list[Finding]()
     for attempt in range(1, _TRIES + 1):
-        before = _file_state(path)
-        found_there = look()
-        if not found_there:
-            return []
-        time.sleep(_PAUSE * attempt)  # time for a process that is writing it to go on
-        if before and _file_state(path) == before:
-            return found_there
-    return []
+        doubtful = [each for each in _read_once(folder, survey, kinds) if each[-1]]
+        if any(path for _, path, _, _ in doubtful):
+            time.sleep(_PAUSE * attempt)  # time for a process that is writing it to go on
+        kinds = []
+        for kind, path, before, found_there in doubtful:
+            if path is None or (before and _file_state(path) == before):
+                steady += found_there
+            else:
+                kinds.append(kind)
+        if not kinds:
+            break
+    return steady
 
 
-def _file_state(path: Path) -> list[tuple[int, int, int]]:
+def _read_once(
+    folder: Folder, survey: Survey, kinds: Sequence[Kind]
+) -> list[tuple[Kind, Path | None, _FileState, list[Finding]]]:  # fmt: skip
+    """The kinds of readers, their files and the states of these before, and what they found."""
+    with ExitStack() as opened:
+        readers = list[tuple[Kind, _FileState, Reader]]()
+        before = {path: _file_state(path) for path in (folder.index, folder.pages_index)}
+        for kind in kinds:
+            if reader := kind(folder, survey):
+                opened.callback(reader.close)
+                readers.append((kind, before.get(reader.path or Path(), []), reader))
+        for events in _events(folder, survey) if readers else ():
+            for _, _, reader in readers:
+                reader.take(events)
+        return [(kind, reader.path, state, reader.findings()) for kind, state, reader in readers]
+
+
+def _events(folder: Folder, survey: Survey) -> Iterator[list[Event]]:
+    """All events that are here, some at a time. Those that were surveyed are not checked again."""
+    chain, hollow = Chain(folder), {hashed for reading in survey.readings for hashed in reading.found.hollow}
+    lines = iter(_lines(chain, survey.last, hollow))
+    while some := [lift(line.event()) for line in islice(lines, _AT_ONCE)]:
+        yield some
+
+
+def _lines(chain: Chain, last: int, hollow: Collection[str]) -> Iterator[fmt.Line]:
+    seq = chain.first - 1
+    for path, offset, raw in chain.raw(chain.first):
+        line = fmt.try_parse(raw) if seq >= last else fmt.try_split(raw)  # what was written since is checked
+        if line is None and seq >= last:
+            return
+        if line is None:
+            raise Damaged(f"{path.name}, byte {offset}: it was changed during the check; run `tallystick check` again")
+        seq = line.seq
+        yield line._replace(sound=False) if line.hash in hollow else line
+
+
+_FileState = list[tuple[int, int, int]]
+
+
+def _file_state(path: Path) -> _FileState:
     """Inode, size and time of a file and its journal; empty if it is missing."""
-    found_there = list[tuple[int, int, int]]()
+    found_there = _FileState()
     with suppress(OSError):
         for each in (f"{path}", f"{path}-wal"):
             info = os.stat(each)
@@ -96,65 +164,106 @@ def _file_state(path: Path) -> list[tuple[int, int, int]]:
     return found_there
 
 
-def _events(folder: Folder, last: int) -> Iterator[Event]:
-    return (lift(line.event()) for line in Chain(folder).lines(0, last + 1))
+class _Rebuilt(ABC):
+    """A database that is built again from the events up to its bookmark, and compared."""
 
+    def __init__(self, path: Path, live: IndexFile | PagesFile, again: IndexFile | PagesFile, code: str) -> None:
+        self.path, self._live, self._again, self._code = path, live, again, code
+        self._found = list[Finding]()
+        self._last = -1  # the last event that is applied; -1: there is nothing to compare
+        self._is_readable = True
+        for each in (live, again):
+            each.db.execute(_LITTLE)
+        with self._reading():
+            with readonly(path) as source:
+                source.backup(live.db)
+            self._begin()
 
-def _listed(rows: list[str]) -> str:
-    return ", ".join(row[:64] for row in rows[:_SHOWN]) + (" and more" if len(rows) > _SHOWN else "")
+    @abstractmethod
+    def _begin(self) -> None:
+        """Look at the file alone, and set the last event."""
+
+    @abstractmethod
+    def _compare(self) -> Iterator[Finding]:
+        """Compare the two."""
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except _WRONG as error:
+            why = "it holds data that was erased" if isinstance(error, Stale) else "its rows cannot be read"
+            self._found, self._last, self._is_readable = [found(self._code, self.path.name, why)], -1, False
+
+    def take(self, events: Sequence[Event]) -> None:
+        if self._last >= events[0].seq:
+            with self._reading():
+                self._again.catch_up([event for event in events if event.seq <= self._last])
+
+    def findings(self) -> list[Finding]:
+        with self._reading():
+            self._found += self._compare() if self._is_readable else ()
+        return self._found
+
+    def _differing(self, code: str, differences: Iterable[Difference], text: str) -> Iterator[Finding]:
+        """Rows that differ, by what names them and never by their texts: anyone may see a finding."""
+        others, named = list(islice(differences, _SHOWN + 1)), dict[str, dict[str, None]]()
+        for each in others[:_SHOWN]:
+            name = str(each.row[1] if each.table == "files" else each.row[0])
+            named.setdefault(each.table, {})[name[:64]] = None
+        more = " and more" if len(others) > _SHOWN else ""
+        for table, names in named.items():
+            what = f"rows that differ from the ledger: {', '.join(names)}{more}"
+            yield found(code, f"{self.path.name}, {table}", what)
+        if not others and (trouble := self._live.text_trouble()):
+            yield found(code, f"{self.path.name}, {text}", f"the full text does not match the rows: {trouble}")
+
+    def close(self) -> None:
+        self._live.close()
+        self._again.close()
 
 
 # -- the index ---------------------------------------------------------------------------------------------------------
 
 
-def index_findings(folder: Folder, survey: Survey) -> list[Finding]:
-    """Compare the index with the ledger."""
+class IndexReader(_Rebuilt):
+    """Compares the index with the ledger."""
 
-    def look() -> list[Finding]:
-        if not folder.index.exists():
-            return []
-        try:
-            with closing(IndexFile(_ASIDE, making=True)) as copied:
-                with readonly(folder.index) as live:
-                    live.backup(copied.db)
-                return list(_in_index(folder, copied, survey))
-        except _WRONG as error:
-            why = "it holds data that was erased" if isinstance(error, Stale) else "its rows cannot be read"
-            return [found("index-damaged", folder.index.name, why)]
+    _live: IndexFile
+    _again: IndexFile
 
-    return steadily(folder.index, look)
+    def __init__(self, folder: Folder, survey: Survey) -> None:
+        self._folder, self._survey = folder, survey
+        live, again = IndexFile(_ASIDE, making=True), IndexFile(_ASIDE, making=True, rows_only=True)
+        super().__init__(folder.index, live, again, "index-damaged")
 
+    @classmethod
+    def of(cls, folder: Folder, survey: Survey) -> Reader | None:
+        return cls(folder, survey) if folder.index.exists() else None
 
-def _in_index(folder: Folder, live: IndexFile, survey: Survey) -> Iterator[Finding]:
-    name, is_sound = folder.index.name, True
-    if trouble := live.file_trouble():
-        yield found("index-damaged", name, trouble)
-        return
-    mark = live.bookmark()
-    if mark.shape != index_file.SHAPE or mark.seq < 0:
-        return
-    for table, statement, what in _HANGING:  # the index alone shows it, also if earlier events were moved away
-        rows = [str(row[0]) for row in live.db.execute(statement).fetchmany(_SHOWN + 1)]
-        if rows:
-            is_sound = False
-            yield found("block-loose", f"{name}, {table}", f"{what}: {_listed(rows)}")
-    if not is_sound:
-        return
-    if (folder.root / "vectors").is_dir() and mark.seq == survey.last:
-        yield from _vectors(folder.root / "vectors", live)
-    if Chain(folder).first > 0:
-        return
-    with closing(IndexFile(_ASIDE, making=True)) as again:
-        again.catch_up(_events(folder, mark.seq))
-        others = list(islice(index_file.differences(live, again), _SHOWN + 1))
-    named: dict[str, dict[str, None]] = {}  # rows by id, never by their texts: anyone may see a finding
-    for each in others[:_SHOWN]:
-        named.setdefault(each.table, {})[str(each.row[0])[:64]] = None
-    for table, ids in named.items():
-        more = " and more" if len(others) > _SHOWN else ""
-        yield found("index-differs", f"{name}, {table}", f"rows that differ from the ledger: {', '.join(ids)}{more}")
-    if not others and (trouble := live.text_trouble()):
-        yield found("index-differs", f"{name}, texts", f"the full text does not match the rows: {trouble}")
+    def _begin(self) -> None:
+        live, name = self._live, self.path.name
+        if trouble := live.file_trouble():
+            self._found.append(found("index-damaged", name, trouble))
+            return
+        mark = live.bookmark()
+        if mark.shape != index_file.SHAPE or mark.seq < 0:
+            return
+        for table, statement, what in _HANGING:  # the index alone shows it, also if earlier events were moved away
+            rows = [str(row[0]) for row in live.db.execute(statement).fetchmany(_SHOWN + 1)]
+            if rows:
+                listed = ", ".join(row[:64] for row in rows[:_SHOWN]) + (" and more" if len(rows) > _SHOWN else "")
+                self._found.append(found("block-loose", f"{name}, {table}", f"{what}: {listed}"))
+        if self._found:
+            return
+        vectors = self._folder.root / "vectors"
+        if vectors.is_dir() and mark.seq == self._survey.last:
+            self._found += _vectors(vectors, live)
+        self._last = mark.seq if Chain(self._folder).first == 0 else -1
+
+    def _compare(self) -> Iterator[Finding]:
+        if self._last >= 0:
+            yield from self._differing("index-differs", index_file.differences(self._live, self._again), "texts")
 
 
 def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:
@@ -188,55 +297,49 @@ def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:
 # -- the pages ---------------------------------------------------------------------------------------------------------
 
 
-def page_findings(folder: Folder) -> list[Finding]:
-    """Compare the pages and their tables with the ledger."""
+class PageReader(_Rebuilt):
+    """Compares the pages and their tables with the ledger."""
 
-    def look() -> list[Finding]:
-        if not folder.pages_index.is_file():
-            return []
-        try:
-            with closing(PagesFile(_ASIDE)) as copied:
-                with readonly(folder.pages_index) as live:
-                    live.backup(copied.db)
-                if not copied.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                    return []  # another process is creating it
-                wrong = list(_in_tables(folder, copied))
-                return [*wrong, *_in_files(folder, copied, is_sound=not wrong)]
-        except _WRONG:
-            return [found("pages-damaged", folder.pages_index.name, "its rows cannot be read")]
+    _live: PagesFile
+    _again: PagesFile
 
-    return steadily(folder.pages_index, look)
+    def __init__(self, folder: Folder, _: Survey) -> None:
+        self._folder = folder
+        super().__init__(folder.pages_index, PagesFile(_ASIDE), PagesFile(_ASIDE), "pages-damaged")
 
+    @classmethod
+    def of(cls, folder: Folder, survey: Survey) -> Reader | None:
+        return cls(folder, survey) if folder.pages_index.is_file() else None
 
-def _in_tables(folder: Folder, live: PagesFile) -> Iterator[Finding]:
-    name = folder.pages_index.name
-    if trouble := live.file_trouble():
-        yield found("pages-damaged", name, trouble)
-        return
-    mark = live.bookmark()
-    if mark.shape != page_rows.SHAPE or mark.seq < 0 or Chain(folder).first > 0:
-        return
-    with closing(PagesFile(_ASIDE)) as again:
-        again.catch_up(_events(folder, mark.seq))
-        others = sorted(set(page_rows.differences(live, again)))
-    for table in dict.fromkeys(table for table, _ in others):
-        rows = [row for each, row in others if each == table]
-        yield found("pages-differ", f"{name}, {table}", f"rows that differ from the ledger: {_listed(rows)}")
-    if not others and (trouble := live.text_trouble()):
-        yield found("pages-differ", f"{name}, entries_fts", f"the full text does not match the rows: {trouble}")
+    def _begin(self) -> None:
+        if not self._live.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            self._is_readable = False  # another process is creating it
+        elif trouble := self._live.file_trouble():
+            self._found.append(found("pages-damaged", self.path.name, trouble))
+        else:
+            mark = self._live.bookmark()
+            self._last = mark.seq if mark.shape == page_rows.SHAPE and Chain(self._folder).first == 0 else -1
+
+    def _compare(self) -> Iterator[Finding]:
+        wrong = list(self._found)
+        if self._last >= 0:
+            differences = page_rows.differences(self._live, self._again)
+            wrong += self._differing("pages-differ", differences, "entries_fts")
+        yield from wrong[len(self._found) :]
+        yield from _in_files(self._folder, self._live, is_sound=not wrong)
 
 
 def _in_files(folder: Folder, live: PagesFile, *, is_sound: bool) -> Iterator[Finding]:
     """Compare the files with what was last read, and with the tables if those are sound."""
     if folder.pages.is_symlink() or not folder.pages.is_dir():
         return
-    known = {file.path: file for file in live.files()}
-    for path, file in known.items():
-        parts = PurePosixPath(path).parts
+    known = [row[0] for row in live.db.execute("SELECT path FROM files ORDER BY path")]
+    for path in known:
+        parts, file = PurePosixPath(path).parts, live.file(path)
         is_inside = 0 < len(parts) <= 2 and not PurePosixPath(path).is_absolute() and ".." not in parts
-        if file.digest is not None and not file.is_gone and is_inside:
+        if file is not None and file.digest is not None and not file.is_gone and is_inside:
             yield from _in_file(folder.pages / path, f"memory/{path}", file, live, is_sound=is_sound)
-    for path in sorted(_pages_in(folder.pages) - known.keys()):
+    for path in sorted(_pages_in(folder.pages).difference(known)):
         yield found("page-unsynced", f"memory/{path}", "it is new")
 
 
@@ -296,24 +399,76 @@ _KNOWN = Known(lambda _: False, lambda *_: False, lambda _: True, lambda _: -1) 
 # -- the audit ---------------------------------------------------------------------------------------------------------
 
 
-def audit_findings(folder: Folder) -> list[Finding]:
-    """The first line of the audit that differs from the ledger."""
+class AuditReader:
+    """Compares the audit with the ledger, up to the first line that differs."""
+
+    path = None
+
+    def __init__(self, folder: Folder, _: Survey) -> None:
+        self._found, self._auditor, self._number = list[Finding](), Auditor(lambda _: None), 0
+        self._file, chain = open(folder.audit, "rb"), Chain(folder)  # noqa: SIM115 - `close` closes it
+        fd, end = self._file.fileno(), os.fstat(self._file.fileno()).st_size
+        torn = last_line(fd, end)  # what has no end is being written, or torn
+        end -= 0 if torn.endswith(b"\n") else len(torn)
+        last, self._first = _audit_line(last_line(fd, end)), chain.first
+        is_ours = last is not None and chain.hash_at(last.seq) == last.hash
+        self._lines = raw_lines(fd, 0, end if is_ours else 0)
+
+    @classmethod
+    def of(cls, folder: Folder, survey: Survey) -> Reader | None:
+        try:
+            return cls(folder, survey)
+        except FileNotFoundError:
+            return None
+
+    def take(self, events: Sequence[Event]) -> None:
+        for event in () if self._found else events:
+            should = self._auditor.line(event, "")
+            if should is not None and not self._is_next(should, event.body is not None):
+                return
+
+    def _is_next(self, should: AuditLine | None, has_data: bool = False) -> bool:
+        """True if the audit goes on with this line; or ends."""
+        for _, raw in self._lines:
+            self._number += 1
+            if should is not None and _is_plainly(raw, should):
+                break
+            line = _audit_line(raw)
+            if line is not None and line.seq < self._first:
+                continue
+            if line is None or should is None or not _agree(line, should, has_data):
+                self._found = [found("audit-differs", f"{NAME}, line {self._number}", "it differs from the ledger")]
+            break
+        return not self._found
+
+    def findings(self) -> list[Finding]:
+        if not self._found:
+            self._is_next(None)
+        return self._found
+
+    def close(self) -> None:
+        self._file.close()
+
+
+_compared = "seq", "at", "by", "op", "hash", "action", "outcome", "trust"
+_given, _expected = itemgetter(*_compared), attrgetter(*_compared)
+_ALL = frozenset({*_compared, "subject", "approval", "user", "schema_version"})
+
+
+def _is_plainly(raw: bytes, should: AuditLine) -> bool:
+    """True if a line is what it should be, as nearly all are; False if it needs a closer look."""
     try:
-        lines = folder.audit.read_bytes().split(b"\n")[:-1]  # what has no end is being written, or torn
-    except FileNotFoundError:
-        return []
-    chain, last = Chain(folder), _audit_line(lines[-1]) if lines else None
-    if last is None or chain.hash_at(last.seq) != last.hash:
-        return []
-    expected = _expected(chain)
-    for number, raw in enumerate(lines, 1):
-        line = _audit_line(raw)
-        if line is not None and line.seq < chain.first:
-            continue
-        should, has_data = next(expected, (None, False))
-        if line is None or should is None or not _agree(line, should, has_data):
-            return [found("audit-differs", f"{NAME}, line {number}", "it differs from the ledger")]
-    return []
+        line = orjson.loads(raw)
+        return (
+            line.keys() == _ALL
+            and _given(line) == _expected(should)
+            and line["subject"] == list(should.subject)
+            and line["approval"] is should.approval is None
+            and type(line["user"]) is str
+            and line["schema_version"] == should.schema_version
+        )
+    except (ValueError, AttributeError):
+        return False
 
 
 def _audit_line(raw: bytes) -> AuditLine | None:
@@ -321,15 +476,6 @@ def _audit_line(raw: bytes) -> AuditLine | None:
         return AuditLine.from_dict(orjson.loads(raw))
     except (ValueError, Refused):
         return None
-
-
-def _expected(chain: Chain) -> Iterator[tuple[AuditLine, bool]]:
-    auditor = Auditor(lambda _: None)
-    for line in chain.lines(chain.first):
-        event = lift(line.event())
-        act = auditor.line(event, "")
-        if act is not None:
-            yield act, event.body is not None
 
 
 def _agree(line: AuditLine, should: AuditLine, has_data: bool) -> bool:

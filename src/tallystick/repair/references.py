@@ -1,8 +1,8 @@
 """References between events: those that lead to nothing or in a ring, as findings, and the events that fix them.
 
-A surveyor takes the events of a ledger in order and keeps names alone, no texts. Afterwards it lists the names that no
-event created, and the rings. An erased record existed; so does one that an event creates only later. Free text in
-evidence is not a reference: only what has the form of an id of ours is.
+A surveyor takes the events of a ledger in order and keeps names alone, no texts, in tables that need not be in memory.
+Afterwards it lists the names that no event created, and the rings. An erased record existed; so does one that an event
+creates only later. Free text in evidence is not a reference: only what has the form of an id of ours is.
 
 A ledger that tallystick wrote has no such findings. One that was made by hand or by another program, or that lost data
 to damage, may. They do no harm: what is missing is skipped. Where earlier events were moved away, nothing can be said:
@@ -31,6 +31,7 @@ from tallystick.records.fact import sources_in, trimmed
 from tallystick.records.graph.nodes import MemoryNode
 from tallystick.repair.findings import Finding, found
 from tallystick.state.beliefs import Beliefs
+from tallystick.state.tables import Table, Tables, TablesInMemory, codec_of
 from tallystick.state.version import CurrentVersion
 
 EVIDENCE, RESTS, REPLACES, ORPHAN = "evidence-dangling", "rests-on-nothing", "replaces-nothing", "event-orphaned"
@@ -43,7 +44,6 @@ _ACTIVE = ("active", "deprecated")  # only of these beliefs the support matters
 
 _EVENT_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}\Z")
 _EPISODE = "episode:"
-_RESTING = b'"rests_on":'
 _CREATES = {op.REVIEW_ASK: REVIEW, op.EPISODE_PUT: EPISODES}
 
 Key = tuple[str, str]  # user, name. Names that are the same for every user have no user here
@@ -86,20 +86,30 @@ class Ring(NamedTuple):
         return " → ".join([*names, *(["…"] if len(self.names) > 5 else []), self.names[0][:64]])
 
 
+class _Link(NamedTuple):
+    """The place of a version that rests on something or replaces something; in the latter case, what."""
+
+    path: str
+    line: int
+    offset: int
+    seq: int
+    replaced: list[str] | None
+
+
 class Surveyor:
     """Collects the names in events, one event after the other."""
 
-    def __init__(self) -> None:
-        kinds = (MEMORY, EPISODES, REVIEW, RULES, PATHS, NODES)
-        self._known: dict[str, set[Key]] = {kind: set() for kind in kinds}
+    def __init__(self, tables: Tables | None = None) -> None:
+        tables = tables or TablesInMemory()
+        self._known: Table[str] = tables.table("known")  # by kind and key
+        self._links: Table[_Link] = tables.table("links", codec_of(_Link))  # by version
+        self._may_ring = False  # whether a version may be replaced by what it replaces
         self._empty: Counter[str] = Counter()  # events without data that created something, by kind
         self._hollow: set[str] = set()  # the lines of beliefs without data
         self._open: dict[tuple[str, ...], Loose] = {}
         self._edges: dict[Key, tuple[str, str, Spot]] = {}  # that had no two ends when they were put
-        self._replaced: dict[str, list[str]] = {}
         self._parents: dict[Key, tuple[str, Spot]] = {}
         self._joined: dict[Key, tuple[str, Spot]] = {}
-        self._spots: dict[str, Spot] = {}  # of versions that rest on or replace something
         self._settled: set[tuple[str, ...]] = set()
         self._pieces: list[str] = []  # of a record of the graph
 
@@ -108,7 +118,7 @@ class Surveyor:
     def take(self, event: Event, spot: Spot) -> None:
         """Take one event, in today's shape."""
         if event.op == op.EPISODE_PUT:
-            self._known[MEMORY].add(("", event.id))
+            self._create(MEMORY, "", event.id)
         if event.body is None:
             self._empty[_CREATES.get(event.op, "")] += 1
             self._hollow.update([event.hash] if event.op in (op.BELIEF_PUT, op.BELIEF_SUPERSEDE) else ())
@@ -122,27 +132,27 @@ class Surveyor:
             case op.EPISODE_PUT:
                 episode = body["episode"]
                 user = str(episode.get("user", OWNER))
-                self._known[EPISODES].add((user, str(episode.get("id", event.id))))
+                self._create(EPISODES, user, str(episode.get("id", event.id)))
                 if path := episode.get("path"):
-                    self._known[PATHS].add((user, str(path)))
+                    self._create(PATHS, user, str(path))
             case op.BELIEF_TOMBSTONE | op.BELIEF_INVALIDATE:
                 self._use(ORPHAN, MEMORY, ("", str(body["id"])), event.op, spot)
             case op.EPISODE_RETRACT | op.EPISODE_FADE | op.OUTCOME_PUT | op.RELATION_PUT | op.RULE_FOUND:
                 for each in _texts(body.get("ids")):
                     self._use(ORPHAN, MEMORY, ("", each), event.op, spot)
             case op.REVIEW_ASK:
-                self._known[REVIEW].add(("", str(body["review"])))
+                self._create(REVIEW, "", str(body["review"]))
                 for each in filter(ids.BELIEF_ID.match, _texts(body["action"].get("target"))):
                     self._use(ORPHAN, MEMORY, ("", each), event.op, spot)
             case op.REVIEW_ANSWER | op.REVIEW_GRANT:
                 self._use(ORPHAN, REVIEW, ("", str(body.get("review"))), event.op, spot)
             case op.RULE_PUT:
-                self._known[RULES].add((str(body["user"]), str(body["rule"]["id"])))
+                self._create(RULES, str(body["user"]), str(body["rule"]["id"]))
             case op.RULE_DROP:
                 self._use(ORPHAN, RULES, _key(body, "id"), event.op, spot)
             case op.PATH_BRANCH:
                 place, parent = _key(body, "path"), _key(body, "parent")
-                self._known[PATHS].add(place)
+                self._create(PATHS, *place)
                 self._parents.setdefault(place, (parent[1], spot))
                 if parent[1]:
                     self._use(PATH, PATHS, parent, event.op, spot)
@@ -160,7 +170,8 @@ class Surveyor:
             case op.GRAPH_UNMERGE:
                 self._joined.pop(_key(body, "node"), None)
             case fmt.ERASE:
-                self._known[MEMORY].update(("", each) for each in _texts(body.get("ids")))
+                for each in _texts(body.get("ids")):
+                    self._create(MEMORY, "", each)
             case fmt.RESTORE:  # what was erased after a copy was made is erased from it again, by line, not by name
                 self._empty[MEMORY] += len(self._hollow.intersection(_texts(body.get("lines"))))
             case fmt.REPAIR:  # a repair recorded that these lead to nothing
@@ -169,25 +180,31 @@ class Surveyor:
                     for each in names if isinstance(names, list) else ():
                         self._settled.add((code, *_texts(each)))
 
+    def _create(self, kind: str, user: str, name: str) -> None:
+        self._known.set((kind, user, name), "")
+
+    def _is_known(self, kind: str, key: Key) -> bool:
+        return (kind, *key) in self._known
+
     def _use(self, code: str, kind: str, key: Key, by: str, spot: Spot) -> None:
         """`by` uses a name. If it is not known (yet), the first use is kept; of evidence, each."""
-        if key not in self._known[kind]:
+        if not self._is_known(kind, key):
             each = by if code == EVIDENCE else ""
             self._open.setdefault((code, kind, *key, each), Loose(code, kind, key, by, spot))
+            self._may_ring |= code == REPLACES
 
     def _take_belief(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
         belief, name = body["belief"], str(body["belief"]["id"])
         get, user = belief.get, str(belief.get("user", OWNER))
-        self._known[MEMORY].add(("", name))
+        self._may_ring = self._may_ring or self._is_known(MEMORY, ("", name))  # else it replaces earlier ones alone
+        self._create(MEMORY, "", name)
         if path := get("path"):
-            self._known[PATHS].add((user, path))
+            self._create(PATHS, user, str(path))
         about, triple = get("about"), get("triple")
         if isinstance(about, str) and about:
-            self._known[NODES].add((user, about))
+            self._create(NODES, user, about)
         if triple and isinstance(triple, list) and isinstance(triple[0], str):
-            self._known[NODES].add((user, triple[0]))
-        if get("rests_on"):
-            self._spots[name] = spot
+            self._create(NODES, user, triple[0])
         for each in _texts(get("evidence")):
             source = each.removeprefix(_EPISODE)
             if ids.BELIEF_ID.match(source) or _EVENT_ID.match(source):
@@ -199,8 +216,12 @@ class Surveyor:
                 self._use(EVIDENCE, MEMORY, ("", source), name, spot)
         gone = _texts(body.get("replaces"))
         replaces = event.op == op.BELIEF_SUPERSEDE or "over" in body or "merged" in body
-        if replaces and name not in gone:  # one that names itself was recorded again by a repair
-            self._spots[name], self._replaced[name] = spot, gone
+        is_fresh = replaces and name not in gone  # one that names itself was recorded again by a repair
+        if is_fresh or get("rests_on"):
+            before = None if is_fresh else self._links.get(name)
+            replaced = gone if is_fresh else before.replaced if before else None
+            self._links.set(name, _Link(str(spot.path), *spot[1:], replaced))
+        if is_fresh:
             for each in (*gone, *_texts(body.get("over")), *_texts(body.get("merged"))):
                 self._use(REPLACES, MEMORY, ("", each), name, spot)
 
@@ -208,10 +229,11 @@ class Surveyor:
         user = str(body.get("user", OWNER))
         if "piece" in body:
             body = self._put_together(body)
-        self._known[NODES].update((user, str(node.get("id"))) for node in _objects(body.get("nodes")))
+        for node in _objects(body.get("nodes")):
+            self._create(NODES, user, str(node.get("id")))
         for edge in _objects(body.get("edges")):
             name, source, target = (user, str(edge.get("id"))), str(edge.get("source")), str(edge.get("target"))
-            if {(user, source), (user, target)} <= self._known[NODES]:
+            if self._is_known(NODES, (user, source)) and self._is_known(NODES, (user, target)):
                 self._edges.pop(name, None)
             else:
                 self._edges[name] = (source, target, spot)
@@ -233,12 +255,12 @@ class Surveyor:
         """The names that lead to nothing. `state` is that after the last event."""
         still = [
             each for each in self._open.values()
-            if each.key not in self._known[each.kind] and (each.code, each.kind, *each.key) not in self._settled
+            if not self._is_known(each.kind, each.key) and (each.code, each.kind, *each.key) not in self._settled
         ]  # fmt: skip
         for belief, below in _resting(state):
             still += [
                 Loose(RESTS, MEMORY, ("", name), belief.ref, self._spot_of(state, belief))
-                for name in below if ("", name) not in self._known[MEMORY]
+                for name in below if not self._is_known(MEMORY, ("", name))
             ]  # fmt: skip
         unknown = Counter(kind for kind, _ in {(each.kind, each.key) for each in still})
         for each in still:
@@ -253,7 +275,7 @@ class Surveyor:
         missing: dict[Key, Loose] = {}  # nodes, each with the first edge that leads to it
         for (user, edge), (source, target, spot) in self._edges.items():
             for key in ((user, source), (user, target)):
-                if key not in self._known[NODES]:
+                if not self._is_known(NODES, key):
                     missing.setdefault(key, Loose(EDGE, NODES, key, edge, spot))
         yield from missing.values()
 
@@ -261,13 +283,14 @@ class Surveyor:
         """The rings of references."""
         below = {belief.ref: names for belief, names in _resting(state)}
         wanted = {name for names in below.values() for name in names}
-        refs = {name: each.ref for each in state.all() for name in state.ids_of(each) if name in wanted}
+        refs = {name: held.ref for name in wanted if (held := state.version(name))}
         for ring in rings({ref: [refs[name] for name in names if name in refs] for ref, names in below.items()}):
             if last := state.by_ref(ring[-1]):
                 yield Ring(REST_RING, "", ring, self._spot_of(state, last))
-        for ring in rings(self._replaced):
-            if (REPLACE_RING, MEMORY, "", ring[-1]) not in self._settled:
-                yield Ring(REPLACE_RING, "", ring, self._spots[ring[-1]])
+        linked = sorted(self._links.under(), key=lambda each: each[1].seq) if self._may_ring else ()
+        for ring in rings({name: link.replaced for name, link in linked if link.replaced is not None}):
+            if (REPLACE_RING, MEMORY, "", ring[-1]) not in self._settled and (spot := self._spot(ring[-1])):
+                yield Ring(REPLACE_RING, "", ring, spot)
         for code, links in ((PATH_RING, self._parents), (NODE_RING, self._joined)):
             for user in dict.fromkeys(user for user, _ in links):
                 own = {name: (to,) for (whose, name), (to, _) in links.items() if whose == user}
@@ -276,13 +299,18 @@ class Surveyor:
 
     def _spot_of(self, state: Beliefs, belief: CurrentVersion) -> Spot:
         """The place of the last version of a belief with dependencies."""
-        return next(self._spots[name] for name in reversed(state.ids_of(belief)) if name in self._spots)
+        return next(spot for name in reversed(state.ids_of(belief)) if (spot := self._spot(name)))
+
+    def _spot(self, version: str) -> Spot | None:
+        """The place of a version that rests on or replaces something."""
+        found = self._links.get(version)
+        return Spot(Path(found.path), *found[1:4]) if found else None
 
 
 def _resting(state: Beliefs) -> Iterator[tuple[CurrentVersion, list[str]]]:
     """The active beliefs with dependencies."""
-    for belief in sorted(state.all(), key=lambda belief: belief.first):
-        if belief.status in _ACTIVE and _RESTING in belief.line and (below := _texts(belief.body().get("rests_on"))):
+    for belief in state.resting():
+        if belief.status in _ACTIVE and (below := _texts(belief.body().get("rests_on"))):
             yield belief, below
 
 

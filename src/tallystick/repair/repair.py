@@ -12,6 +12,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,14 +56,16 @@ def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) ->
     if odd := list(files.special(folder)):
         what = f"not a regular file, and nothing was read; {CODES['file-unreadable'].remedy}"
         return [Step("file-unreadable", str(path.relative_to(root)), what, refused=True) for path in odd]
-    with read_locked(folder.lock) as witness:
-        look = check.look_at(folder, witness, keyring)
-        findings = check.findings_in(look)
-        if "claim-false" in codes and look.survey.whole:
-            findings += check.verified(look, keyring)
-    if OF_DERIVED & set(codes) and not (look.survey.flaws or look.survey.unreadable) and look.survey.live:
-        findings += check.derived_findings(look)
-    return list(_steps(look, findings, frozenset(codes)))
+    with ExitStack() as opened:
+        with read_locked(folder.lock) as witness:
+            look = opened.enter_context(check.look_at(folder, witness, keyring))
+            findings = check.findings_in(look)
+            if "claim-false" in codes and look.survey.whole:
+                findings += check.verified(look, keyring)
+        derived = OF_DERIVED & set(codes)
+        if derived and not (look.survey.flaws or look.survey.unreadable) and look.survey.live:
+            findings += check.findings_by_events(look, derived)
+        return list(_steps(look, findings, frozenset(codes)))
 
 
 def _steps(look: Look, findings: list[Finding], codes: frozenset[str]) -> Iterator[Step]:
@@ -149,23 +152,18 @@ def apply(
 
     if folder.restore_ready.exists() or not folder.wal.exists():
         opened(State()).close()  # else the chain could not be read
-    lock = Lock(folder.lock, disk, timeout=timeout)
-    try:
-        if not lock.writable:
-            raise NotWritable(f"{root} is read-only here; ask its owner")
-        with lock.exclusive():
-            look = check.look_at(folder, lock.witness(), keyring)
-            _fix_files(look, fixed, disk)
-            if LINE in fixed:
-                _fix_lines(look, disk, lock, stamp(clock()), by)
-    finally:
-        lock.close()
-    state = State()
-    ledger = opened(state)
-    try:
-        _record(ledger, look, state, Counter(step.code for step in steps if step.code != LINE))
-    finally:
-        ledger.close()
+    lock, state = Lock(folder.lock, disk, timeout=timeout), State()
+    with ExitStack() as looked:
+        with closing(lock):
+            if not lock.writable:
+                raise NotWritable(f"{root} is read-only here; ask its owner")
+            with lock.exclusive():
+                look = looked.enter_context(check.look_at(folder, lock.witness(), keyring))
+                _fix_files(look, fixed, disk)
+                if LINE in fixed:
+                    _fix_lines(look, disk, lock, stamp(clock()), by)
+        with closing(opened(state)) as ledger:
+            _record(ledger, look, state, Counter(step.code for step in steps if step.code != LINE))
     if "modes-wide" in fixed:
         for path, _ in list(files.wide(folder)):
             files.narrow(path)

@@ -2,7 +2,8 @@
 
 The judgement is the ledger's own (`scan`, `recover.judge`): what they call good is good here. They stop at the first
 bad line; a survey goes on after it, line by line, because a person wants to know all of the damage before deciding.
-Nothing here writes, and nothing raises because of what it reads.
+Nothing here writes, and nothing raises because of what it reads. What the events say is folded into the rows of a
+temporary database, so that the length of the ledger makes no difference to the memory that is needed.
 
 A *flaw* is one line that is not as it was written. If `hash` is set, only its data is wrong: header, hash and links are
 valid, so the rest of the chain does not depend on it.
@@ -11,6 +12,7 @@ valid, so the rest of the chain does not depend on it.
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,13 +24,17 @@ from tallystick.ledger.layout import Folder, Segment
 from tallystick.ledger.load import REFUSED_WRITE, LedgerMetadata, based_on, fold_line
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
-from tallystick.records.errors import Damaged, TallystickError
+from tallystick.projections.tables.file import StateFile
+from tallystick.projections.tables.rows import TablesInRows
+from tallystick.records.errors import Busy, Damaged, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
 from tallystick.repair.witness import difference, in_state
 from tallystick.state.state import State
 
+_MANY = 2_000  # lines whose rows are in memory at once
+_NO_ROOM = "the check needs a temporary database ({}); make room in the temporary folder, and try again"
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
 
 
@@ -104,11 +110,9 @@ class Survey:
     named: set[str] = field(default_factory=set)  # lines that lost their data on the record
     empty: set[str] = field(default_factory=set)  # those of them that have been overwritten
     standing: LedgerMetadata = field(default_factory=LedgerMetadata)
-    state: State = field(default_factory=State)
     pruned: list[tuple[int, int, str]] = field(default_factory=list)
     hashes: dict[int, set[str]] = field(default_factory=dict)  # of the wanted events
     left_standing: dict[str, Flaw] = field(default_factory=dict)  # by hash: erased on the record, but not in the file
-    links: Surveyor = field(default_factory=Surveyor)  # the references between events
     strange: dict[str, Spot] = field(default_factory=dict)  # unknown kinds of events
     kept: set[str] = field(default_factory=set)  # files under sealed/ that an event names
     base: int = -1  # the last event of the state file in place of those that were moved away
@@ -116,6 +120,32 @@ class Survey:
     state_seq: int = -1  # the last event of state.db
     state_differs: str = ""  # from the events up to it: where
     last: int = -1  # the last event that can be read
+    state: State = field(init=False)
+    links: Surveyor = field(init=False)  # the references between events
+    _rows: StateFile = field(init=False)  # of the state: a temporary database
+    _names: TablesInRows = field(default_factory=TablesInRows)  # of the references, in the same database
+
+    def __post_init__(self) -> None:
+        self._rows = StateFile(self.folder.state)
+        self.state, self.links = State(self._rows.tables), Surveyor(self._names)
+        self._rows.restart(alone=False)
+        self._names.attach(self._rows.tables.db, is_new=True)
+
+    def close(self) -> None:
+        self._rows.close()
+
+    def write(self) -> None:
+        """Write the rows that are in memory. Busy, if the temporary database cannot be used."""
+        try:
+            for tables in (self._rows.tables, self._names):
+                tables.save(None)
+        except sqlite3.Error as error:
+            raise Busy(_NO_ROOM.format(error)) from error
+
+    def must_be_usable(self) -> None:
+        """Busy, if the temporary database cannot be read: what was not folded for that reason is not damaged."""
+        if self._rows.tables.is_bad or self._names.is_bad:
+            raise Busy(_NO_ROOM.format("it cannot be read"))
 
     @property
     def live(self) -> Reading | None:
@@ -137,11 +167,9 @@ class Survey:
         return not (self.flaws or self.gaps or self.unreadable) and self.live is not None
 
 
-def read_ledger(
-    folder: Folder, witness: Witness | None, wanted: set[int], on_progress: Progress | None = None
-) -> Survey:
+def read_ledger(survey: Survey, wanted: set[int], on_progress: Progress | None = None) -> None:
     """Read everything. The hashes of the events in `wanted` are kept."""
-    survey = Survey(folder, witness)
+    folder = survey.folder
     kept = in_state(folder.state) if folder.state.is_file() else None
     survey.state_seq = kept[0] if kept else -1
     survey.hashes = {seq: set() for seq in wanted}
@@ -163,7 +191,6 @@ def read_ledger(
         if reading.beyond:
             _apply(survey, reading, reading.found.end, reading.size)
         reading.settle(survey.named, survey.torn.end.offset if survey.torn and reading.last is None else None)
-    return survey
 
 
 def _segments(folder: Folder, survey: Survey) -> list[Segment]:
@@ -308,15 +335,23 @@ def _begin_with_state(survey: Survey, first: int) -> None:
 
 
 def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
-    """Apply the lines between two places, as far as they are what was written; and compare the rows of the state."""
-    number = start.seq - reading.start.seq
+    """Apply the lines between two places, as far as they are what was written; and compare the rows of the state.
+
+    Those that the scan has found good are not checked again.
+    """
+    number, hollow, is_checked = start.seq - reading.start.seq, reading.found.hollow, end <= reading.found.end.offset
     for offset, raw in file_lines(reading.path, start.offset, end):
         number += 1
-        line = fmt.try_parse(raw)
+        if number % _MANY == 0:
+            survey.write()
+        line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
         if line is None:
             continue
+        if is_checked and line.hash in hollow:
+            line = line._replace(sound=False)
         _apply_line(survey, reading, Spot(reading.path, number, offset, line.seq), line)
         if line.seq == survey.state_seq and line.seq >= survey.base and (survey.base >= 0 or not survey.gaps):
+            survey.write()
             is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
             survey.state_differs = difference(survey.folder.state, survey.state.tables, () if is_whole else _KEPT)
 
@@ -342,6 +377,7 @@ def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) ->
         if line.sound:
             _apply_own(survey, line)
     except Damaged:
+        survey.must_be_usable()
         if not (reading.beyond and _makes_sense(line)):
             reading.hollow[line.hash] = _flaw(spot, line)
             reading.senseless.add(line.hash)

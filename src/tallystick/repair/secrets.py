@@ -5,19 +5,20 @@ A finding names the place and the kind of a secret, never the secret.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
-from tallystick.ledger.chain import Chain
 from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import lift
 from tallystick.ledger.settings_file import read_toml
 from tallystick.records.display import counted
 from tallystick.records.event import Event
-from tallystick.repair.findings import Finding, found
-from tallystick.text.secrets.detect import kind_under, kinds_in
+from tallystick.repair.findings import Finding, found, limited
+from tallystick.repair.scan import Survey
+from tallystick.text.secrets.detect import kind_under, kinds_in, may_hold
 
+_OURS = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _OWN = ("ledger.", "snapshot", "erase")
 
 
@@ -33,21 +34,37 @@ class SecretFound(NamedTuple):
 def secrets_in(events: Iterable[Event]) -> Iterator[SecretFound]:
     """Every secret in the bodies of events."""
     for event in events:
-        if event.body is not None and not event.op.startswith(_OWN):
+        if event.body is not None and not event.op.startswith(_OWN) and _may_be_in(event.body):
             for field, kind in _in(event.body, ""):
                 yield SecretFound(event.seq, _name(event, event.body), field, kind)
 
 
-def findings(folder: Folder) -> Iterator[Finding]:
-    """The same, as findings: one for each event. Kinds that `tallystick.toml` keeps are none."""
-    chain, kept = Chain(folder), _kept_kinds(folder)
-    every = secrets_in(lift(line.event()) for line in chain.lines(chain.first) if line.sound)
-    unwanted = (each for each in every if kept is not True and each.kind not in kept)
+def findings(events: Iterable[Event], kept: Literal[True] | Collection[str]) -> Iterator[Finding]:
+    """The same, as findings: one for each event. Kinds that are `kept` on purpose are none."""
+    unwanted = (each for each in secrets_in(events) if kept is not True and each.kind not in kept)
     for seq, group in groupby(unwanted, key=lambda each: each.seq):
         some = list(group)
         fields = ", ".join(dict.fromkeys(each.field for each in some))
         remedy = f"tallystick erase {some[0].id}" if some[0].id else ""
         yield found("secret-found", f"event {seq}", f"{counted(each.kind for each in some)} in {fields}", remedy)
+
+
+class SecretReader:
+    """Looks for secrets in the events."""
+
+    path = None
+
+    def __init__(self, folder: Folder, _: Survey) -> None:
+        self._kept, self._found = _kept_kinds(folder), list[Finding]()
+
+    def take(self, events: Sequence[Event]) -> None:
+        self._found += findings(events, self._kept)
+
+    def findings(self) -> list[Finding]:
+        return limited(self._found)
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
@@ -59,6 +76,22 @@ def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
     return True if kept is True else kept if isinstance(kept, list) else []
 
 
+def _may_be_in(body: dict[str, Any]) -> bool:
+    """False for nearly every event: its texts are searched all at once. Our own ids and times are no secrets."""
+    texts, left = list[str](), list[Any]([body])
+    while left:
+        value = left.pop()
+        if type(value) is str:
+            texts.append(value)
+        elif type(value) is dict:
+            if any(map(kind_under, value)):
+                return True
+            left += value.values()
+        elif type(value) is list:
+            left += value
+    return may_hold("\n".join(text for text in texts if not _OURS.fullmatch(text)))
+
+
 def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, each in value.items():
@@ -66,7 +99,7 @@ def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for number, each in enumerate(value):
             yield from _in(each, f"{place}[{number}]", kind)
-    elif isinstance(value, str | int):
+    elif isinstance(value, str | int) and (kind or (isinstance(value, str) and not _OURS.fullmatch(value))):
         yield from ((place, each) for each in kinds_in(value, kind))
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
-from itertools import zip_longest
+from itertools import starmap, zip_longest
+from operator import ne
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -23,7 +24,7 @@ import orjson
 from tallystick.ledger.chain import last_line
 from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Witness
-from tallystick.state.tables import Tables, encoded
+from tallystick.state.tables import Tables
 
 if TYPE_CHECKING:
     import sqlite3
@@ -82,8 +83,7 @@ def difference(path: Path, tables: Tables, but: Collection[str] = ()) -> str:
                 if name in but:
                     continue
                 rows = db.execute("SELECT key, value FROM state_row WHERE tab = ? ORDER BY key", of_table)
-                mine = ((encoded(key), table.codec.dump(value)) for key, value in table.under())
-                if any(one != other for one, other in zip_longest(rows, mine)):
+                if any(starmap(ne, zip_longest(rows, table.dumped()))):
                     return name
             strange = db.execute("SELECT 1 FROM state_row WHERE tab NOT IN (SELECT id FROM state_table)").fetchone()
             return "a table that is not known" if strange else ""

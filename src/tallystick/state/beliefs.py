@@ -432,6 +432,11 @@ class Beliefs(Part):
         names = [name for each in kin for name in self.ids_of(each)]
         return self._in_order({ref for name in names for (_, ref), _ in self._above.under(name)})
 
+    def resting(self) -> Iterator[CurrentVersion]:
+        """The beliefs that rest on others, of every user and in whatever status, oldest first."""
+        refs = {ref for (_, ref), _ in self._above.under()}
+        return map(self._held, sorted(refs, key=lambda ref: self._held(ref).first))
+
     def claiming(self, user: str, path: str, agent: str, subject: str, predicate: str) -> list[CurrentVersion]:
         """The facts of that subject and predicate that are seen from a path, active or not, oldest first."""
         sight = self.paths.lineage(user, path)

@@ -68,6 +68,9 @@ class Table(Protocol[V]):
     def prefetch(self, keys: Iterable[Key]) -> None:
         """Read these rows at once: they are about to be asked for."""
 
+    def dumped(self) -> Iterator[tuple[str, bytes]]:
+        """Every row as it is written, in order: the key and the value."""
+
 
 class Tables(Protocol):
     """The tables of one state. Between `begin` and `commit` all of them can `rollback` to where they were.
@@ -159,6 +162,9 @@ class InMemory(Generic[V]):
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         """They are here."""
+
+    def dumped(self) -> Iterator[tuple[str, bytes]]:
+        return ((encoded(key), self.codec.dump(value)) for key, value in self.under())
 
 
 class Undo:

@@ -267,9 +267,9 @@ class WriteBatch:
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
-    def flush(self) -> None:
-        """Write everything that changed. The batch is finished after that."""
-        self._write_blocks()
+    def flush(self, *, rows_only: bool = False) -> None:
+        """Write everything that changed, without full text if `rows_only`. The batch is finished after that."""
+        self._write_blocks(rows_only)
         many = self._db.executemany
         if self._new_sources:
             many(sql.ADD_SOURCE, map(rows.source_row, self._new_sources))
@@ -291,13 +291,14 @@ class WriteBatch:
             ))  # fmt: skip
         self._run_later()
 
-    def _write_blocks(self) -> None:
+    def _write_blocks(self, rows_only: bool) -> None:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
         if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, map(rows.block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
-            for row, block in enumerate(new, (last or 0) + 1):  # in their order: full text is slow to go back
+            numbered = () if rows_only else enumerate(new, (last or 0) + 1)
+            for row, block in numbered:  # in their order: full text is slow to go back
                 self._db.execute(sql.ADD_ASIDE if block.path else sql.ADD_TEXT, (row, block.content))
                 if has_no_spaces(block.content):  # such scripts are indexed character by character
                     statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
+from itertools import groupby, islice, starmap, zip_longest
+from operator import ne
 from pathlib import Path
-from typing import NamedTuple
 
-from tallystick.projections.database import Database
+from tallystick.projections.database import Database, Difference, in_step
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
-from tallystick.projections.index.schema import CONFIG, FRAMES, SCHEMA, TABLES
+from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
 from tallystick.projections.recorded import LedgerView
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
@@ -40,15 +40,20 @@ NOTHING = Bookmark(shape=SHAPE)
 
 
 class IndexFile(Database):
-    """An index, open for reading and following. `making` is for a file that is removed if anything goes wrong."""
+    """An index, open for reading and following. `making` is for a file that is removed if anything goes wrong.
+
+    One that is only to be compared (`rows_only`) has neither full text nor the indexes that only questions need.
+    """
 
     full_texts = "texts", "asides"
 
-    def __init__(self, path: Path | str, *, making: bool = False) -> None:
+    def __init__(self, path: Path | str, *, making: bool = False, rows_only: bool = False) -> None:
         self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
         self.times = Times()  # the times in it that are doubted, as the caller knows them
         self.ledger: LedgerView | None = None  # what it serves is compared with this; None: with nothing
-        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
+        self._rows_only = rows_only
+        schema = ROWS if rows_only else SCHEMA
+        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), schema, alone=making)
 
     def number(self) -> int:
         """The number of this index; one that is rebuilt has another. 0: nothing was written yet."""
@@ -94,7 +99,7 @@ class IndexFile(Database):
     def _apply(self, batch: WriteBatch, events: Iterable[Event]) -> ActiveHours:
         for event in events:
             fold.apply(batch, event)
-        batch.flush()
+        batch.flush(rows_only=self._rows_only)
         return batch.clock
 
     def plant(self, events: Iterable[Event], mark: Bookmark, at: str) -> Bookmark:
@@ -127,45 +132,11 @@ def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
             yield chunk
 
 
-# -- comparing two indexes: both are read in order and in step, so a large one needs no more memory --------------------
-
-Row = tuple[object, ...]
-
-
-class Difference(NamedTuple):
-    """One row that only one of the two has. `row` begins with what names it."""
-
-    table: str
-    row: Row
-    is_extra: bool  # in the first, and not in the second
-
-
 def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
     """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
     for table in TABLES:
         names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
-        in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
-        yield from _in_step(table, index.db.execute(in_order), other.db.execute(in_order))
-
-
-def _in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:
-    left, right = next(mine, None), next(theirs, None)
-    while left is not None or right is not None:
-        if left == right:
-            left, right = next(mine, None), next(theirs, None)
-        elif right is None or (left is not None and _order(left) < _order(right)):
-            yield Difference(table, left or (), True)
-            left = next(mine, None)
-        else:
-            yield Difference(table, right, False)
-            right = next(theirs, None)
-
-
-def _order(row: Row) -> list[tuple[int, object]]:
-    """The order of SQLite: NULL before numbers, numbers before text, text by its bytes."""
-    return [
-        (0, 0) if value is None
-        else (1, value) if isinstance(value, int | float)
-        else (2, value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
-        for value in row
-    ]  # fmt: skip
+        every = f"SELECT {', '.join(names)} FROM {table}"
+        if any(starmap(ne, zip_longest(index.db.execute(every), other.db.execute(every)))):  # as they were written
+            in_order = f"{every} ORDER BY {', '.join(names)}"
+            yield from in_step(table, index.db.execute(in_order), other.db.execute(in_order))

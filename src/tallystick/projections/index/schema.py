@@ -252,6 +252,8 @@ CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicod
 """
 
 SCHEMA = tuple(" ".join(each.split()) for each in re.sub("--.*", "", _SQL).split(";") if each.strip())
+_OF_THE_FOLD = re.compile(r"CREATE (TABLE|INDEX idx_(sources_block|sources_ref|edges_|ties_|relations_))")
+ROWS = tuple(filter(_OF_THE_FOLD.match, SCHEMA))  # what the fold needs, without full text
 TABLES = tuple(re.findall(r"CREATE TABLE (\w+)", _SQL))
 
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tallystick.projections.database import Stale
+from tallystick.projections.database import Difference, Stale, in_step
 from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.pages import fold
 from tallystick.projections.pages.base import Base
@@ -314,9 +314,9 @@ _EVERYTHING = {
 }  # fmt: skip
 
 
-def differences(one: PagesFile, other: PagesFile) -> Iterator[tuple[str, str]]:
-    """The rows that only one of them has: the table, and what names the row."""
+def differences(one: PagesFile, other: PagesFile) -> Iterator[Difference]:
+    """The rows that only one of them has."""
     for table, statement in _EVERYTHING.items():
-        mine, theirs = set(one.db.execute(statement)), set(other.db.execute(statement))
-        for row in mine ^ theirs:
-            yield table, str(row[1] if table == "files" else row[0])
+        columns = statement.partition(" FROM ")[0].count(",") + 1
+        in_order = f"{statement} ORDER BY {', '.join(map(str, range(1, columns + 1)))}"
+        yield from in_step(table, one.db.execute(in_order), other.db.execute(in_order))

@@ -22,7 +22,7 @@ _PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-16000",
     "PRAGMA wal_autocheckpoint=4000",
 )  # fmt: skip
-_PRIVATE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-64000")
+_PRIVATE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-16000")
 _TIMEOUT = 30.0
 _MANY = 20_000  # changed rows that are written before the end
 _ENDS = ("-wal", "-shm", "-journal")
@@ -97,14 +97,14 @@ class StateFile:
         self._is_alone = self._is_writable = alone
         if alone and not os.path.lexists(self.path):
             with suppress(sqlite3.Error, OSError):
-                self._attach(self._made(self.path), inode_of(self.path))
+                self._attach(self._made(self.path), inode_of(self.path), is_new=True)
                 self._looked()
                 self.tables.recorded = None  # until the ledger is read, what it says is not known
                 return
         db = _connect("")
         for statement in (*_PRIVATE, *SCHEMA):
             db.execute(statement)
-        self._attach(db, -1)
+        self._attach(db, -1, is_new=True)
         self._looked()
         self.tables.recorded = None
 
@@ -112,8 +112,10 @@ class StateFile:
         """Compare rows with these events from now on."""
         self._recorded = self.tables.recorded = recorded
 
-    def _attach(self, db: sqlite3.Connection, inode: int, stamp: tuple[int, int] | None = None) -> None:
-        self.tables.attach(db)
+    def _attach(
+        self, db: sqlite3.Connection, inode: int, stamp: tuple[int, int] | None = None, *, is_new: bool = False
+    ) -> None:
+        self.tables.attach(db, is_new=is_new)
         self.tables.recorded = self._recorded
         self._db, self._inode, self._fixed = db, inode, stamp
 

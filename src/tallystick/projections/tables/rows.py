@@ -40,6 +40,7 @@ _GET_MANY = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key IN (SE
 _ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
 _RANGE = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 _RANGE_BACK = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
+_ALL = "SELECT key, value FROM state_row WHERE tab = ? ORDER BY key"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = (
     "INSERT INTO state_row VALUES (?, ?, ?, ?)"
@@ -82,6 +83,8 @@ class RowTable(Generic[V]):
         return None if found is _GONE else found
 
     def _read(self, name: str) -> Any:
+        if self.is_filled is False:
+            return _GONE
         try:
             rows = self._owner.rows(_GET, self.number, name)
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
@@ -201,6 +204,12 @@ class RowTable(Generic[V]):
                 self._owner.cache(self, name, found.get(name, _GONE))
 
 
+    def dumped(self) -> Iterator[tuple[str, bytes]]:
+        if self.changed:
+            return ((encoded(key), self.codec.dump(value)) for key, value in self.under())
+        return iter(self._owner.db.execute(_ALL, (self.number,)))
+
+
 class TablesInRows(Undo):
     """The tables of one state, as rows of the database that is attached once they are declared."""
 
@@ -234,8 +243,8 @@ class TablesInRows(Undo):
             " says; nothing of it was used, and the state is made again; try again"
         )
 
-    def attach(self, db: sqlite3.Connection) -> None:
-        """Read and write the rows of this database from now on."""
+    def attach(self, db: sqlite3.Connection, *, is_new: bool = False) -> None:
+        """Read and write the rows of this database from now on. A new one has none of these tables."""
         numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
         if fresh := [(name,) for name in self.tables if name not in numbers]:
             db.executemany("INSERT OR IGNORE INTO state_table (name) VALUES (?)", fresh)
@@ -244,19 +253,25 @@ class TablesInRows(Undo):
         for name, table in self.tables.items():
             table.number = numbers[name]
         self.discard()
+        for table in self.tables.values() if is_new else ():
+            table.is_filled = False
         self.position, self.is_bad = None, False
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
         if self._cached >= _CACHED:
-            self.forget()
+            self._drop_known()
         table.known[name] = value
         self._cached += 1
 
     def forget(self) -> None:
         """Somebody else may have changed the rows: read them again."""
+        self._drop_known()
+        for table in self.tables.values():
+            table.is_filled = None
+
+    def _drop_known(self) -> None:
         for table in self.tables.values():
             table.known.clear()
-            table.is_filled = None
         self._cached = 0
 
     def discard(self) -> None:
@@ -298,7 +313,7 @@ class TablesInRows(Undo):
             for name, value in table.changed.items():
                 gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value), seqs(name)))
         with self.writing():
-            self.db.executemany(_SET, fresh)
+            self.db.executemany(_SET, sorted(fresh))
             if gone:
                 self.db.executemany(_DROP, gone)
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
@@ -309,7 +324,7 @@ class TablesInRows(Undo):
             table.seqs.clear()
             table.is_filled = None
         if self._cached > _CACHED:
-            self.forget()
+            self._drop_known()
         self.position = position
 
     @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 But = Callable[[], str]
@@ -44,10 +45,9 @@ class Secret(NamedTuple):
 
 def find(text: str) -> list[Secret]:
     """The secrets in a text, in their order. They do not overlap."""
-    low = text.lower()
-    is_long = len(text) >= _LONG and max(map(len, text.split()), default=0) >= _LONG
-    if not is_long and not _has(_WORDS, low) and not _DIGITS.search(text):
+    if not may_hold(text):
         return []  # so it is with nearly every text, and that takes little time
+    low, is_long = text.lower(), _is_long(text)
     from tallystick.text.secrets import patterns  # most commands never need them
 
     if "[secret: " in text:
@@ -59,6 +59,15 @@ def find(text: str) -> list[Secret]:
     if _has(_NAMED, low):
         spans += patterns.stated(text)
     return [secret for secret in _apart(spans) if patterns.WALL not in text[secret.start : secret.end]]
+
+
+def may_hold(text: str) -> bool:
+    """Whether there may be a secret in a text, or in one of several that are joined by newlines. Takes little time."""
+    return _is_long(text) or _has(_WORDS, text.lower()) or _DIGITS.search(text) is not None
+
+
+def _is_long(text: str) -> bool:
+    return len(text) >= _LONG and max(map(len, text.split()), default=0) >= _LONG
 
 
 def _has(words: tuple[str, ...], text: str) -> bool:
@@ -116,6 +125,7 @@ def masked_fields(
     return {look.key(key): look.value(each, _kind(key), 1) for key, each in fields.items()}, look.kinds
 
 
+@lru_cache(maxsize=512)  # most data has the same few keys
 def kind_under(key: str) -> str:
     """The kind of secret that a key names; empty if it names none."""
     name = _APART.sub("", key.lower())
