@@ -31,7 +31,6 @@ PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
     "PRAGMA temp_store=MEMORY",
 )  # fmt: skip
-_SELDOM = "PRAGMA wal_autocheckpoint=4000"  # pages: what one write after another changes is written back once
 UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
 
 
@@ -46,7 +45,7 @@ class IndexFile(Database):
     def __init__(self, path: Path | str, *, making: bool = False) -> None:
         self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
         self.times = Times()  # the times in it that are doubted, as the caller knows them
-        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), SCHEMA, alone=making)
+        super().__init__(path, UNSAFE if making else PRAGMAS, SCHEMA, alone=making)
 
     def number(self) -> int:
         """The number of this index; one that is rebuilt has another. 0: nothing was written yet."""
