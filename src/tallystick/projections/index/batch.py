@@ -303,6 +303,7 @@ class WriteBatch:
                 if has_no_spaces(block.content):  # such scripts are indexed character by character
                     statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
                     self._db.execute(statement, (row, spread(block.content)))
+            self._db.execute(sql.MERGE_TEXTS)
         if changed:
             many(sql.SET_BLOCK, map(rows.block_change, changed))
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])

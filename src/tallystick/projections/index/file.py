@@ -32,7 +32,6 @@ PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
     "PRAGMA temp_store=MEMORY",
 )  # fmt: skip
-_SELDOM = "PRAGMA wal_autocheckpoint=4000"  # pages: what one write after another changes is written back once
 UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
 
 
@@ -53,7 +52,7 @@ class IndexFile(Database):
         self.ledger: LedgerView | None = None  # what it serves is compared with this; None: with nothing
         self._rows_only = rows_only
         schema = ROWS if rows_only else SCHEMA
-        super().__init__(path, UNSAFE if making else (*PRAGMAS, _SELDOM), schema, alone=making)
+        super().__init__(path, UNSAFE if making else PRAGMAS, schema, alone=making)
 
     def number(self) -> int:
         """The number of this index; one that is rebuilt has another. 0: nothing was written yet."""

@@ -241,6 +241,8 @@ CREATE VIEW texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
 CREATE VIEW asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
     FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path <> '';
 CREATE VIRTUAL TABLE texts USING fts5(content, content='texts_of', tokenize='porter unicode61');
+-- Every write merges a little of it (see `MERGE_TEXTS`), so that no write has to merge much at once.
+INSERT INTO texts (texts, rank) VALUES ('crisismerge', 64);
 CREATE VIRTUAL TABLE asides USING fts5(content, content='asides_of', tokenize='porter unicode61');
 
 -- In how many blocks a word occurs, in any of its endings.

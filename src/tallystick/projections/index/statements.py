@@ -85,6 +85,7 @@ DROP_TAGS = "DELETE FROM block_tags WHERE block_id = ?"
 
 LAST_ROW = "SELECT max(rowid) FROM blocks"
 ADD_TEXT = "INSERT INTO texts (rowid, content) VALUES (?, ?)"
+MERGE_TEXTS = "INSERT INTO texts (texts, rank) VALUES ('merge', 16)"  # pages: each write does a little of it
 ADD_ASIDE = "INSERT INTO asides (rowid, content) VALUES (?, ?)"
 ADD_LETTERS = "INSERT INTO letters (rowid, said) VALUES (?, ?)"
 ADD_ASIDE_LETTERS = "INSERT INTO aside_letters (rowid, said) VALUES (?, ?)"

@@ -20,7 +20,6 @@ from tallystick.records.event import Position
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-16000",
-    "PRAGMA wal_autocheckpoint=4000",
 )  # fmt: skip
 _PRIVATE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-16000")
 _TIMEOUT = 30.0
