@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +20,7 @@ from tallystick.projections.database import Stale
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.from_snapshot import held_now
-from tallystick.records.errors import Missing, TallystickError
+from tallystick.records.errors import Missing
 from tallystick.records.event import Event
 from tallystick.records.operations import GRAPH
 
@@ -70,15 +69,9 @@ class GraphAt(Follower[GraphFile]):
         return self._level()
 
     def follow(self, events: list[Event]) -> None:
-        """Follow what was just written, if the graph is open. It never fails: the next reader goes on."""
-        if self._db is None:
-            return
-        with suppress(OSError, TallystickError), self.ledger.turn(), self._lock:
-            try:
-                if events and self._left.seq == events[0].seq - 1 and self._db.is_in_place():
-                    self._left = self._db.catch_up(events)
-            except (OSError, *_WRONG):
-                self.close()
+        """Follow what was just written, if the graph is open."""
+        if self._db is not None:
+            super().follow(events)
 
     def rebuild(self) -> None:
         """Rebuild the rows from the ledger, if there are any. Readers in other processes keep theirs until then."""
