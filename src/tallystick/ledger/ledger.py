@@ -265,11 +265,11 @@ class Ledger(LedgerReader):
                 self._batch, self._batch_owner = [], threading.get_ident()
                 try:
                     yield
-                    self._commit([self._batch])
+                    events = self._commit([self._batch])
                 finally:
                     self._batch = None
-        if self._then is not None:
-            self._then([])
+        if self._then is not None and events:
+            self._then(events)
 
     def in_batch(self) -> bool:
         """True if this thread has a batch open. Other threads wait."""

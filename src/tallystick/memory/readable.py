@@ -312,9 +312,15 @@ class ReadableMemory:
 
         return replay(self._services.recall, self.receipts.get(receipt), self.frames, question)
 
-    def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
-        """Make the missing vectors; return how many texts were looked at. Needed only for slow embedders."""
-        return self._services.recall.embed(user=user, on_progress=on_progress)
+    def embed(
+        self, *, user: str | None = None, on_progress: Progress | None = None, timeout: float | None = None
+    ) -> int:
+        """Make the missing vectors; return how many texts were looked at. After `timeout` seconds the rest is left.
+
+        Needed only by those who do not want to wait for it later: a question that finds many missing is answered by
+        words, and they are made in the background.
+        """
+        return self._services.recall.embed(user=user, on_progress=on_progress, timeout=timeout)
 
     def missing_vectors(self, *, user: str | None = None) -> int:
         """How many texts have no vector yet and are found by their words alone; `embed` makes them."""

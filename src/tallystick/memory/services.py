@@ -38,6 +38,8 @@ class Services:
     def close(self) -> None:
         """Write what waits, and close every file."""
         made = self.__dict__
+        if "recall" in made:
+            self.recall.close()
         if "receipts" in made:
             self.receipts.flush()
         if "page_writer" in made:

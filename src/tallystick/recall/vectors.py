@@ -1,7 +1,8 @@
 """The vectors of recall, kept up to date with the index: made when they are first needed, never when writing.
 
-A fast embedder (one with static word vectors) embeds whatever is missing before a question is answered, so that the
-answer depends on the ledger alone. A slow one's vectors are made batch by batch, by whoever has the time, while others
+A fast embedder (one with static word vectors) embeds the few texts that are missing before a question is answered, so
+that the answer depends on the ledger alone. After a large import nobody waits for it: the question is answered by its
+words (`VectorsPending`), and the vectors are made meanwhile. A slow embedder's are made batch by batch, while others
 read and write; what has no vector yet is found by its words. Vectors of another embedder are in another folder and are
 never read.
 
@@ -40,6 +41,7 @@ from tallystick.text.recall_words import parts_of
 Result = TypeVar("Result")
 
 BATCH = 512  # blocks read from the index at a time
+FEW = 1_000  # texts that a fast embedder embeds before a question is answered
 _QUESTIONS = 64
 
 # How an embedder that somebody else wrote can fail.
@@ -58,10 +60,12 @@ class Vectors:
     index: IndexFile | None = None  # that they were compared with
     begun: int = -1  # and which beginning of the file
     comparison: int = 0  # the number of that comparison
-    todo: list[str] = field(default_factory=list)  # blocks that had no vector then
+    todo: list[str] = field(default_factory=list)  # blocks that had no vector then, or came since
     done: int = 0  # of those
     reads_to: int = 0  # the row of the index up to which nothing else is missing
     noted: Seen | None = None  # of them, in a file
+    total: int = 0  # blocks of this user, up to there
+    rows: int = 0  # of the file, as this process left it
 
     def nearest(self, question: NDArray[np.float32], limit: int, among: list[str] | None) -> list[tuple[str, float]]:
         """Blocks and how near their nearest part is, nearest first; only those of `among`, if it is given."""
@@ -87,6 +91,10 @@ class NoVectors(Busy):
     """The embedder, or its vectors, are not available just now; the message says why."""
 
 
+class VectorsPending(NoVectors):
+    """More texts than a question waits for have no vectors yet."""
+
+
 class Batch(NamedTuple):
     """Texts that have no vector yet, in the order of the index."""
 
@@ -96,7 +104,6 @@ class Batch(NamedTuple):
     looked_at: int  # blocks, also those that need nothing
     of: int  # the comparison that found them
     done: int  # how far they reach
-    reads_to: int
 
 
 class VectorSearch:
@@ -195,35 +202,37 @@ class VectorSearch:
     # -- memories ----------------------------------------------------------------------------------------------------
 
     def level(self, index: IndexFile, user: str, erasures: int) -> Vectors | None:
-        """The vectors of a user: a fast embedder makes what is missing, a slow one's are used as they are."""
+        """The vectors of a user: a fast embedder makes the few that are missing, a slow one's are used as they are.
+
+        VectorsPending, if a fast embedder has more to do than that.
+        """
         if self.embedder is None:
             return None
         self._must_be_up()
-        while self.is_fast and (batch := self.missing(index, user, erasures)):
-            self.add_vectors(index, user, erasures, batch, self.vectors_of(batch))
+        if self.is_fast:
+            if self.missing_vectors(index, user, erasures) > FEW:
+                made, total = self.progress(user)
+                raise VectorsPending(self._down or f"vectors are being made: {made:,} of {total:,}")
+            while batch := self.missing(index, user, erasures):
+                self.add_vectors(index, user, erasures, batch, self.vectors_of(batch))
         return self._open(index, user, erasures)
 
     def missing(self, index: IndexFile, user: str, erasures: int, limit: int = BATCH) -> Batch | None:
         """The next texts that have no vector; None if there are none."""
-        if self.embedder is None:
+        if not self.missing_vectors(index, user, erasures):
             return None
-        vectors = self._open(index, user, erasures)
-        of = vectors.comparison
-        if vectors.done < len(vectors.todo):
-            names = vectors.todo[vectors.done : vectors.done + limit]
-            texts = {row[0]: row[1] for row in index.db.execute(sql.FREE, (orjson.dumps(names).decode(),))}
-            rows = [(name, texts[name]) for name in names if name in texts]
-            return _batch(vectors.file, rows, len(names), of, vectors.done + len(names), vectors.reads_to)
-        last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
-        if last <= vectors.reads_to:
-            self._note(index, vectors)
-            return None
-        found = index.db.execute(sql.TO_EMBED, (vectors.reads_to, user, limit)).fetchall()
-        if not found:  # nothing of this user further on: next time, begin after what others have
-            vectors.reads_to = last
-            self._note(index, vectors)
-            return None
-        return _batch(vectors.file, [row[1:] for row in found], len(found), of, vectors.done, found[-1][0])
+        vectors = self._files[user]
+        names = vectors.todo[vectors.done : vectors.done + limit]
+        texts = {row[0]: row[1] for row in index.db.execute(sql.FREE, (orjson.dumps(names).decode(),))}
+        batch = Batch([], [], [], len(names), vectors.comparison, vectors.done + len(names))
+        known = vectors.file.rows.where(names)
+        for block in names:
+            if block in texts and block not in known:
+                parts = parts_of(texts[block])
+                batch.blocks.extend([block] * len(parts))
+                batch.parts.extend(range(len(parts)))
+                batch.texts.extend(parts)
+        return batch
 
     def vectors_of(self, batch: Batch) -> NDArray[np.float32]:
         """Embed a batch. This may take long: let others work meanwhile."""
@@ -252,15 +261,34 @@ class VectorSearch:
             if new:
                 names, parts = [batch.blocks[place] for place in new], [batch.parts[place] for place in new]
                 held.file.add(names, parts, vectors[new])
+                held.rows += len(new)
         if batch.of == held.comparison:
-            held.done, held.reads_to = max(held.done, batch.done), max(held.reads_to, batch.reads_to)
+            held.done = max(held.done, batch.done)
 
     def missing_vectors(self, index: IndexFile, user: str, erasures: int) -> int:
         """The number of texts of a user that have no vector yet."""
-        if self.missing(index, user, erasures, 1) is None:
+        if self.embedder is None:
             return 0
-        blocks = [row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)) if is_plain(row[0])]
-        return len(blocks) - len(self._open(index, user, erasures).file.rows.where(blocks))
+        vectors = self._open(index, user, erasures)
+        last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
+        if last > vectors.reads_to:  # those that came since
+            new = [row[0] for row in index.db.execute(sql.TO_EMBED, (vectors.reads_to, user)) if is_plain(row[0])]
+            vectors.todo, vectors.done, vectors.reads_to = vectors.todo[vectors.done :] + new, 0, last
+            vectors.total += len(new)
+            self._number(vectors)
+        if len(vectors.file) != vectors.rows and vectors.done < len(vectors.todo):  # others made some
+            has = _are_in(numbers_of(vectors.todo), vectors.file.rows.blocks())
+            vectors.todo, vectors.done = [vectors.todo[place] for place in np.flatnonzero(~has).tolist()], 0
+            self._number(vectors)
+        vectors.rows = len(vectors.file)
+        if vectors.done == len(vectors.todo):
+            self._note(index, vectors)
+        return len(vectors.todo) - vectors.done
+
+    def progress(self, user: str) -> tuple[int, int]:
+        """How many texts of a user have vectors, and how many there are, as far as they were looked at."""
+        vectors = self._files.get(user)
+        return (vectors.total - len(vectors.todo) + vectors.done, vectors.total) if vectors else (0, 0)
 
     def connect(self, index: IndexFile, user: str, erasures: int) -> int:
         """Go on building the graph over the vectors, if they are many; the number of rows added. 0: it is complete."""
@@ -297,7 +325,7 @@ class VectorSearch:
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
         seen = vectors.noted = vectors.file.seen()
         if seen and seen.number == index.number() > 0 and seen.rows <= len(vectors.file) and seen.reads_to <= last:
-            self._compared(index, vectors, [], seen.reads_to)
+            self._compared(index, vectors, [], seen.reads_to, len(vectors.file))
             return
         names = [row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)) if is_plain(row[0])]
         numbers = numbers_of(names)
@@ -310,11 +338,15 @@ class VectorSearch:
             with vectors.file.writing():
                 vectors.file.keep_only(numbers)
             has = _are_in(numbers, vectors.file.rows.blocks())
-        self._compared(index, vectors, [names[place] for place in np.flatnonzero(~has).tolist()], last)
+        self._compared(index, vectors, [names[place] for place in np.flatnonzero(~has).tolist()], last, len(names))
 
-    def _compared(self, index: IndexFile, vectors: Vectors, todo: list[str], reads_to: int) -> None:
-        vectors.todo, vectors.done, vectors.reads_to = todo, 0, reads_to
-        vectors.index, vectors.begun = index, vectors.file.begun
+    def _compared(self, index: IndexFile, vectors: Vectors, todo: list[str], reads_to: int, total: int) -> None:
+        vectors.todo, vectors.done, vectors.reads_to, vectors.total = todo, 0, reads_to, total
+        vectors.index, vectors.begun, vectors.rows = index, vectors.file.begun, len(vectors.file)
+        self._number(vectors)
+
+    def _number(self, vectors: Vectors) -> None:
+        """Give the list of what is missing a number of its own: a batch of an earlier list says nothing about it."""
         self._comparisons += 1
         vectors.comparison = self._comparisons
 
@@ -343,15 +375,3 @@ def _checked(rows: NDArray[np.float32], count: int, dimensions: int) -> NDArray[
         expected = f"{count} vectors of {dimensions} finite numbers"
         raise ValueError(f"the embedder returned an array of shape {made.shape}, expected {expected}")
     return made
-
-
-def _batch(file: VectorFile, rows: list[tuple[str, str]], looked_at: int, of: int, done: int, reads_to: int) -> Batch:
-    known = file.rows.where([block for block, _ in rows])
-    batch = Batch([], [], [], looked_at, of, done, reads_to)
-    for block, content in rows:
-        if is_plain(block) and block not in known:
-            parts = parts_of(content)
-            batch.blocks.extend([block] * len(parts))
-            batch.parts.extend(range(len(parts)))
-            batch.texts.extend(parts)
-    return batch

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tallystick.records.belief import OWNER
@@ -51,7 +51,8 @@ class Episode(Displayable):
         must_be_name("user", self.user)
         must_be_one_of("trust", self.trust, TRUST)
         must_be_object("metadata", self.metadata)
-        stamp(self.timestamp)
+        if self.timestamp.tzinfo is not UTC:
+            stamp(self.timestamp)
 
     @property
     def speaker(self) -> str:

@@ -44,7 +44,7 @@ def foreign(folder: Folder) -> Iterator[Path]:
         if _is_folder(home):
             names = (path for path in _inside(home) if not path.name.endswith(_NEW))
             yield from (path for path in names if not _VECTORS.match(path.name) or path.is_dir())
-        elif home.name not in ("swept", f"swept{_NEW}"):
+        elif home.name not in ("swept", f"swept{_NEW}", "making"):
             yield home
     for path in sorted(folder.backups.glob("*")):
         if not path.is_dir():

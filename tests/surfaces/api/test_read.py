@@ -224,3 +224,12 @@ def test_a_path_sees_what_was_said_on_it(api):
     assert api.say("paths/plan%2Fc/abandon", reason="no")["abandoned_reason"] == "no"
     api.say("paths", name="d", status=201)
     assert api.say("paths/d/compact", summary="We chose rum")["compaction_status"] == "compacted"
+
+
+def test_an_answer_that_lacks_vectors_says_so(api, monkeypatch):
+    monkeypatch.setattr("tallystick.recall.vectors.FEW", 0)
+    api.m.remember("Ana prefers tea")
+
+    found = api.post("/v1/recall", json={"question": "tea"}).json()
+    assert [hit["text"] for hit in found["hits"]] == ["Ana prefers tea"]
+    assert found["notice"] == "vectors are being made: 0 of 1; answered by words"

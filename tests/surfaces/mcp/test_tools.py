@@ -333,3 +333,11 @@ def test_no_call_crosses_the_user(call, folder):
     for tool in ("recall", "remember", "get"):
         with pytest.raises(ValueError, match="user"):
             call(tool, question="x", text="x", id="x", user="bob")
+
+
+def test_an_answer_that_lacks_vectors_says_so(call, tea, monkeypatch):
+    monkeypatch.setattr("tallystick.recall.vectors.FEW", 0)
+
+    found = call("recall", question="tea")
+    assert [note.id for note in found.notes] == [tea]
+    assert found.text().endswith("\nvectors are being made: 0 of 1; answered by words")

@@ -243,3 +243,13 @@ def test_the_buttons_of_a_hit_carry_the_word_of_the_session_and_the_way_back(ask
     assert len(page.all("input", name="csrf", value=CSRF)) == len(found(page)) + 1  # one logs out
     assert page.all("input", name="back", value="q=where+does+Ana+work&kind=fact")
     assert page.all("input", name="name", value=found(page)[0])
+
+
+def test_an_answer_that_lacks_vectors_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("tallystick.recall.vectors.FEW", 0)
+    with Memory(tmp_path / "memory") as m, Web(m) as web:
+        m.remember("Ana prefers tea")
+
+        page = web.page("/search?question=tea")
+        assert len(found(page)) == 1
+        assert "vectors are being made: 0 of 1; answered by words" in page.text

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -18,7 +18,8 @@ from typing import Generic, TypeVar
 from tallystick.ledger.disk import remove_all
 from tallystick.projections.database import IN_MEMORY, has_no_room
 from tallystick.projections.follower import Bookmark, Followed
-from tallystick.records.errors import Busy, NotWritten
+from tallystick.records.errors import Busy, NotWritten, TallystickError
+from tallystick.records.event import Event
 from tallystick.stores.open_folder import OpenFolder
 
 File = TypeVar("File", bound=Followed)
@@ -63,6 +64,20 @@ class Follower(ABC, Generic[File]):
                 if db is not None:
                     with suppress(sqlite3.Error):
                         db.close()
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """Apply what was just written, if it comes next. It never fails: the next reader goes on."""
+        with suppress(OSError, TallystickError), self.ledger.turn(), self._lock:
+            try:
+                db = self._open()
+                mark = db.bookmark()
+                comes_next = bool(events) and (mark.seq, mark.shape) == (events[0].seq - 1, db.shape)
+                if comes_next and self._is_in_the_chain(mark):
+                    self._left = db.catch_up(events)
+            except self.wrong:
+                self.close()
+            except OSError:
+                self.close()
 
     def fix(self, error: Exception, *, is_last: bool = False) -> None:
         """Remove rows that caused an error, for another try. Busy or NotWritten, if the file is not the cause."""

@@ -9,8 +9,7 @@ saved in those segments is only there, and they are asked for.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +19,7 @@ from tallystick.memory.core.follower import Follower
 from tallystick.projections.follower import Bookmark
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.from_snapshot import held_now
-from tallystick.records.errors import Missing, TallystickError
+from tallystick.records.errors import Missing
 from tallystick.records.event import Event
 from tallystick.records.operations import GRAPH
 
@@ -71,16 +70,10 @@ class GraphAt(Follower[GraphFile]):
             self.fix(error, is_last=False)
         return self._level()
 
-    def follow(self, events: list[Event]) -> None:
-        """Follow what was just written, if the graph is open. It never fails: the next reader goes on."""
-        if self._db is None:
-            return
-        with suppress(OSError, TallystickError), self.ledger.turn(), self._lock:
-            try:
-                if events and self._left.seq == events[0].seq - 1 and self._db.is_in_place():
-                    self._left = self._db.catch_up(events)
-            except (OSError, *_WRONG):
-                self.close()
+    def follow(self, events: Sequence[Event]) -> None:
+        """Follow what was just written, if the graph is open."""
+        if self._db is not None:
+            super().follow(events)
 
     def rebuild(self) -> None:
         """Rebuild the rows from the ledger, if there are any. Readers in other processes keep theirs until then."""

@@ -18,6 +18,7 @@ from tallystick.records.errors import TallystickError
 from tallystick.records.event import Event
 
 FAR = 5_000  # events behind; nobody waits for more than that
+_MANY = 100  # events that were written together
 _SHARE = 0.1  # of the time
 _AT_ONCE = 0.1  # seconds that are there for it after a pause; a long pause saves up no more
 _OF_PAGES = ("belief.", "page.", "review.")
@@ -32,13 +33,25 @@ class PageWriter:
 
     def follow(self, events: Sequence[Event]) -> None:
         """Something was written: these events, or, if none are given, whatever is new."""
-        if not self._is_on or (events and not any(event.op.startswith(_OF_PAGES) for event in events)):
+        if not self._is_on:
+            return
+        if len(events) >= _MANY:
+            self._take(events)
+        if events and not any(event.op.startswith(_OF_PAGES) for event in events):
             return
         self._is_behind = True
         now = time.monotonic()
         self._spare, self._looked = min(_AT_ONCE, self._spare + _SHARE * (now - self._looked)), now
         if not self.files.is_paused and self._spare > 0:
             self._go_on()
+
+    def _take(self, events: Sequence[Event]) -> None:
+        """Let the rows follow a batch, whatever it is about: else they would soon be too far behind to go on."""
+        with suppress(OSError, TallystickError, sqlite3.Error):
+            if self.files.is_writable:
+                self.files.follow(events)
+                if 0 < self.files.behind() <= FAR:
+                    self.files.level()
 
     def finish(self) -> None:
         """Write what is left, before the memory is closed."""

@@ -1,21 +1,25 @@
 """Recall: resolve time, scope and frame of a query, then query the index.
 
-What a slow embedder has to say is asked for between two turns of the ledger, so that no write waits for a model.
+What a slow embedder has to say is asked for between two turns of the ledger, so that no write waits for a model. Where
+many texts have no vectors yet, a question is answered without them, and says so; they are made in the background.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from tallystick.decide.trust import withheld
 from tallystick.memory import settings
 from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
 from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.vector_maker import VectorMaker, making
 from tallystick.memory.trust.sources import withheld_episode
 from tallystick.records.clock import parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
@@ -39,10 +43,21 @@ Filled = tuple[  # a frame, the source of each hit, when the next memory expires
     FilledFrame, list[str], str | None, tuple[int, int]
 ]  # fmt: skip
 Answer = TypeVar("Answer")
+
+
+class Read(NamedTuple, Generic[Answer]):
+    """What was read from the index for a query."""
+
+    answer: Answer
+    head: Head  # the last event that it was made from
+    ask: Ask  # as it was answered: perhaps by words alone
+    notice: str
+
+
 WITHHELD = "(withheld)"  # in place of a text
 
 _A_FEW = 16  # texts that a slow embedder makes vectors of before a question is answered
-_AT_ONCE = 256  # texts between two looks at what others wrote
+_AT_ONCE = 256  # texts between two looks at what others wrote; a slow embedder makes `_A_FEW` at once
 _LINES, _PAGES, _A_LONG_LINE = 4096, 8, 600
 _SHOWN = 60  # hits that a frame chooses from, whatever its budget: a short one far down may be all that fits
 
@@ -63,8 +78,20 @@ class RecallService:
         given = self._context.settings.embedder if self._given is None else self._given
         embedder = _chosen(given, self._notify) if isinstance(given, str) else given
         static = None if embedder is None else _chosen("", lambda _: None)
-        folder = self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
-        return VectorSearch(embedder, static, folder)
+        return VectorSearch(embedder, static, self._vectors_folder)
+
+    @property
+    def _vectors_folder(self) -> Path | None:
+        return self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
+
+    @cached_property
+    def _maker(self) -> VectorMaker:
+        return VectorMaker(self._vectors_folder, self._make_some)
+
+    def close(self) -> None:
+        """Stop making vectors."""
+        if "_maker" in self.__dict__:
+            self._maker.stop()
 
     @cached_property
     def _compared(self) -> Compared:
@@ -126,8 +153,8 @@ class RecallService:
         """At most `k` hits, or the nearest if nothing fits; with `explain`, also what distrust leaves out."""
         from tallystick.recall.pipeline import answer
 
-        ask = self.asking(query)
-        found, head = self._read(ask, answer, on_progress)
+        found, head, ask, notice = self._read(self.asking(query), answer, on_progress)
+        query, found.notice = replace(query, by_words=ask.by_words), notice
         if self._context.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
             found.receipt = self._keep(ask, head, hits, ask.k, query, keep_question=keep_question)
@@ -144,23 +171,38 @@ class RecallService:
         """The answer to a query that is resolved."""
         from tallystick.recall.pipeline import answer
 
-        return self._read(ask, answer)[0]
+        return self._read(ask, answer).answer
 
-    def _read(self, ask: Ask, work: Callable[..., Answer], on_progress: Progress | None = None) -> tuple[Answer, Head]:
-        """Put a query to the index; by words alone, if the embedder is not available. The last event comes with it."""
-        from tallystick.recall.vectors import NoVectors
+    def _read(self, ask: Ask, work: Callable[..., Answer], on_progress: Progress | None = None) -> Read[Answer]:
+        """Put a query to the index; by words alone, if the embedder or its vectors are not available."""
+        from tallystick.recall.vectors import NoVectors, VectorsPending
 
         self._prepare(ask, on_progress)
-        ledger = self._folder.ledger
+        ledger, notice = self._folder.ledger, ""
         with ledger.reading():
             given = partial(work, ask=ask, meaning=self._means(ask), erasures=ledger.standing.erasures)
             try:
                 found = self._index.read(given, on_progress, at=ask.scope.at)
+                if not ask.by_words:
+                    notice = self._notice(ask.scope.user)
             except NoVectors as error:
-                self._notify(f"{error}; recalled by words only")
-                given = partial(given, ask=replace(ask, by_words=True), meaning=self._plain)
+                if isinstance(error, VectorsPending):
+                    notice = f"{error}; answered by words"
+                    self._maker.start(ask.scope.user)
+                else:
+                    self._notify(f"{error}; recalled by words only")
+                ask = replace(ask, by_words=True)
+                given = partial(given, ask=ask, meaning=self._plain)
                 found = self._index.read(given, on_progress, at=ask.scope.at)
-            return found, self._head()
+            return Read(found, self._head(), ask, notice)
+
+    def _notice(self, user: str) -> str:
+        """What an answer says, if vectors of a slow embedder are missing. They are made from now on."""
+        made, total = self.meaning.progress(user)
+        if made == total:
+            return ""
+        self._maker.start(user)
+        return f"vectors are being made: {made:,} of {total:,}; the rest is found by words"
 
     def _with_withheld(self, found: RecallResult, query: Query) -> RecallResult:
         """The same, with what was left out because of its source, and why."""
@@ -185,8 +227,8 @@ class RecallService:
     ) -> FilledFrame:  # fmt: skip
         """A frame, filled with what bears on the question."""
         check_frame(frame, budget)
-        ask = self.asking(replace(query, frame=frame))
-        filled, served, head = self.filled(ask, frame, budget)
+        filled, served, head, ask = self.filled(self.asking(replace(query, frame=frame)), frame, budget)
+        query = replace(query, by_words=ask.by_words)
         if self._context.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
             kept = self._keep(ask, head, hits, 0, query, budget, keep_question=keep_question)
@@ -194,19 +236,22 @@ class RecallService:
         self._context.echoes.serve(query.user, filled.hits)
         return filled
 
-    def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[FilledFrame, list[str], Head]:
-        """The frame, the source of each of its hits, and the last event that it was made from."""
+    def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[FilledFrame, list[str], Head, Ask]:
+        """The frame, the source of each of its hits, the last event it was made from, and the query as answered."""
         day = ask.scope._replace(now=ask.scope.now[:10])  # by which "yesterday" is counted
         key = repr((ask.question, day, ask.filters, frame, budget, ask.floor))
         with self._folder.ledger.reading():
             kept = self._frames.get(key, self._content(), ask.scope.now) if self._may_cache(frame) else None
             if kept is not None:
-                return *kept, self._head()
-        (done, served, expires, changed), head = self._read(ask, partial(self._fill, frame=frame, budget=budget))
-        if frame.cache and self._may_cache(frame):
+                return *kept, self._head(), ask
+        read = self._read(ask, partial(self._fill, frame=frame, budget=budget))
+        done, served, expires, changed = read.answer
+        if read.notice:  # soon there is more to show
+            done = replace(done, notice=read.notice)
+        elif frame.cache and self._may_cache(frame):
             seconds, now = frame.cache["ttl_seconds"], ask.scope.now
             self._frames.put(key, changed, seconds, now, expires or "", done, served)
-        return done, served, head
+        return done, served, read.head, read.ask
 
     def _may_cache(self, frame: Frame) -> bool:
         """Not inside a batch: what it writes is counted as known already, and is not in the index yet."""
@@ -339,17 +384,33 @@ class RecallService:
             self._index.read(lambda file: meaning.add_vectors(file, user, erasures, batch, vectors))
         return batch.looked_at
 
-    def embed(self, *, user: str | None = None, on_progress: Progress | None = None) -> int:
-        """Make every vector that is missing; how many texts were looked at. Others read and write meanwhile."""
+    def embed(
+        self, *, user: str | None = None, on_progress: Progress | None = None, timeout: float | None = None
+    ) -> int:
+        """Make every vector that is missing; how many texts were looked at. Others read and write meanwhile.
+
+        If somebody else is making them, wait for that. After `timeout` seconds the rest is left.
+        """
         whose, looked_at = self._user if user is None else user, 0
         check_names(user=whose)
-        while count := self._embed_some(whose, _AT_ONCE):
-            looked_at += count
-            if on_progress is not None:
-                on_progress(count)
-        while can_be_written(whose) and self._connect_some(whose):  # others have their turn in between
-            pass
+        self.close()
+        longest = math.inf if timeout is None else timeout
+        limit, until = _AT_ONCE if timeout is None else self._size(), time.monotonic() + longest
+        with making(self._vectors_folder, longest):
+            while time.monotonic() < until and (count := self._embed_some(whose, limit)):
+                looked_at += count
+                if on_progress is not None:
+                    on_progress(count)
+            while can_be_written(whose) and time.monotonic() < until and self._connect_some(whose):
+                pass  # others have their turn in between
         return looked_at
+
+    def _size(self) -> int:
+        """How many texts are embedded at once, where somebody may have to wait for the end of it."""
+        return _AT_ONCE if self.meaning.is_fast else _A_FEW
+
+    def _make_some(self, user: str) -> int:
+        return self._embed_some(user, self._size()) or self._connect_some(user)
 
     def _connect_some(self, user: str) -> int:
         with self._folder.ledger.reading():

@@ -37,6 +37,8 @@ def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question
         except NotFound:
             note = f"the frame {receipt.frame} is gone; put again without it"
             notes.append(note)
+    if receipt.embedder:
+        recall.embed(user=receipt.user)  # what was answered with vectors is not compared with words
     if receipt.embedder and receipt.embedder != recall.meaning.key:
         notes.append(f"the vectors were made by {receipt.embedder}, and are by {recall.meaning.key or 'nobody'} now")
     again, sources = _again(recall, receipt, asked, given)
@@ -53,7 +55,7 @@ def _again(
     given.setdefault("believed_at", receipt.head[0])
     query = Query(question, receipt.user, k=receipt.k or None, frame=frame, **given)
     if frame is not None and receipt.k == 0:
-        filled, sources, _ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
+        filled, sources, *_ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
         return list(filled.hits), sources
     found = recall.answered(recall.asking(query, then))
     return list(found), list(found.served)

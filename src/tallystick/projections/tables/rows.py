@@ -12,6 +12,7 @@ of the events that it follows from, and must say what these say. So a row that s
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
@@ -71,6 +72,8 @@ class RowTable(Generic[V]):
         self.changed: dict[str, Any] = {}
         self.seqs: dict[str, str] = {}  # the events that changed rows follow from, where the table is compared
         self.known: dict[str, Any] = {}
+        self.order: list[str] | None = None  # the keys of `changed` in order, once a range of them was asked for
+        self.empty: set[tuple[str, str]] = set()  # ranges that have no rows in the database
         self.is_filled: bool | None = None  # whether it has rows in the database; None: that was not asked yet
 
     def get(self, key: Key) -> V | None:
@@ -157,6 +160,8 @@ class RowTable(Generic[V]):
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
         if self._owner.undo is not None:
             self._owner.undo.append((self, name, (self.changed.get(name, _UNKNOWN), self.seqs.get(name, ""))))
+        if self.order is not None and name not in self.changed:
+            insort(self.order, name)
         self.put_back(name, (value, seqs))
 
     def put_back(self, name: str, before: Any) -> None:
@@ -164,6 +169,7 @@ class RowTable(Generic[V]):
         if value is _UNKNOWN:
             self.changed.pop(name, None)
             self.seqs.pop(name, None)
+            self.order = None
         else:
             self.changed[name] = value
             if self._agrees:
@@ -171,13 +177,23 @@ class RowTable(Generic[V]):
 
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
         low, high = _bounds(prefix, after)
-        fresh = {name: value for name, value in self.changed.items() if low <= name < high}
+        fresh = {name: self.changed[name] for name in self._changed_in(low, high)}
         rows = self._rows(low, high, reverse)
         for name, value in _merged(rows, fresh, reverse) if fresh else rows:
             yield decoded(name), value
 
+    def _changed_in(self, low: str, high: str) -> list[str]:
+        """The keys of a range that are not written yet, in order."""
+        if not self.changed:
+            return []
+        if self.order is None:
+            self.order = sorted(self.changed)
+        return self.order[bisect_left(self.order, low) : bisect_left(self.order, high)]
+
     def _rows(self, low: str, high: str, reverse: bool) -> Iterator[tuple[str, V]]:
         """The rows in the database, in order. They are read in parts, so that no statement stays open."""
+        if (low, high) in self.empty:
+            return
         size, more = _CHUNKS
         statement = _RANGE_BACK if reverse else _RANGE
         while rows := self._owner.rows(statement, self.number, low, high, size):
@@ -186,10 +202,13 @@ class RowTable(Generic[V]):
                 return
             low, high = (low, rows[-1][0]) if reverse else (rows[-1][0] + "\0", high)
             size = more
+        if size == _CHUNKS[0]:
+            self._owner.make_room()
+            self.empty.add((low, high))
 
     def count(self, *prefix: str, after: str = "", most: int | None = None) -> int:
         low, high = _bounds(prefix, after)
-        if any(low <= name < high for name in self.changed):
+        if self._changed_in(low, high):
             count = sum(1 for _ in self.under(*prefix, after=after))
             return count if most is None else min(count, most)
         limit = _MANY if most is None else most
@@ -258,9 +277,13 @@ class TablesInRows(Undo):
         self.position, self.is_bad = None, False
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
+        self.make_room()
+        table.known[name] = value
+
+    def make_room(self) -> None:
+        """One more is kept of what was read."""
         if self._cached >= _CACHED:
             self._drop_known()
-        table.known[name] = value
         self._cached += 1
 
     def forget(self) -> None:
@@ -272,6 +295,7 @@ class TablesInRows(Undo):
     def _drop_known(self) -> None:
         for table in self.tables.values():
             table.known.clear()
+            table.empty.clear()
         self._cached = 0
 
     def discard(self) -> None:
@@ -279,6 +303,7 @@ class TablesInRows(Undo):
         for table in self.tables.values():
             table.changed.clear()
             table.seqs.clear()
+            table.order = None
         self.forget()
 
     def clear(self) -> None:
@@ -322,6 +347,8 @@ class TablesInRows(Undo):
             table.known.update(table.changed)
             table.changed.clear()
             table.seqs.clear()
+            table.empty.clear()
+            table.order = None
             table.is_filled = None
         if self._cached > _CACHED:
             self._drop_known()

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.records.errors import Refused, TallystickError
+from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.surfaces.cli.command import BY, Call, command, has_ledger, print_bytes
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input, whose
 from tallystick.surfaces.cli.progress import progress, waiting
@@ -25,6 +25,7 @@ from tallystick.surfaces.present.time import count, counts
 if TYPE_CHECKING:
     from tallystick.records.transfer import Imported
 
+_MANY = 1_000  # imported memories, after which vectors are made at once: a question would not wait for them
 _REASONS = 10  # that are printed; the rest is in the JSON
 _HOOK_LIMIT = 1 << 20  # bytes of a client's message to a hook
 _FORMATS = ("ndjson", "markdown", "graph")
@@ -80,11 +81,14 @@ def import_(
         if dry_run and not has_ledger(call.locate()):  # a temporary memory shows what would be imported
             opened, create = replace(call, folder=stack.enter_context(TemporaryDirectory())), True
         memory = stack.enter_context(opened.memory(create=create))
-        on_progress = stack.enter_context(progress("Importing …", total))
-        for each in inputs:
-            done += memory.import_from(
-                each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
-            )
+        with progress("Importing …", total) as on_progress:
+            for each in inputs:
+                done += memory.import_from(
+                    each, format=format_, quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
+                )
+        if done.episodes + done.beliefs > _MANY and not dry_run:
+            with suppress(Busy), progress("Adding vectors", memory.missing_vectors()) as on_progress:
+                memory.embed(on_progress=on_progress)
     if not done.files and not done.skipped:
         where = short(" ".join(sources), 200)
         raise Refused(f"nothing to import at {where}; `tallystick import --help` lists the formats", "file")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tallystick.records.belief import OWNER
-from tallystick.records.errors import Refused
+from tallystick.records.errors import Busy, Refused
 from tallystick.records.policy import DEFAULT
 from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, has_ledger
@@ -41,6 +42,7 @@ _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
 _READ: dict[str, Callable[[str], object]] = {
     "at": read_moment, "as_of": read_date, "since": read_time, "until": read_time
 }  # fmt: skip
+_EMBEDDING = 1.0  # seconds for vectors that are missing; with those that are there it answers
 _BETWEEN = "   "
 _LINES = 3  # of a text, on a terminal
 _NARROW = 28  # cells for words, below which there are no columns
@@ -124,6 +126,9 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
                 click.echo("\n".join((AS_DATA, *lines(filled.text.rstrip("\n")))))
         return 0
     with call.memory() as memory:
+        if "words" not in request:
+            with suppress(Busy):  # the answer itself says what is wrong
+                memory.embed(timeout=_EMBEDDING)
         if is_frame:
             _frame(call, memory, words or "", request)
         else:
@@ -133,10 +138,7 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
             who = "" if memory.user == OWNER else memory.user
             value = found if explain or receipt else list(found)
             call.answer(value, _page(found, who, explain=explain, receipt=receipt or explain))
-        if "words" not in request and not call.json and (missing := memory.missing_vectors()):
-            have = "has no vector yet and is" if missing == 1 else "have no vectors yet and are"
-            text = f"{count(missing, 'text')} {have} found by words alone; run `tallystick rebuild-index` to add them"
-            call.note(dim(text))
+            _note(call, found.notice)
     return 0
 
 
@@ -172,8 +174,14 @@ def _frame(call: Call, memory: Memory, question: str, request: dict[str, Any]) -
         call.print(filled.to_dict() | {"receipt": filled.receipt})
     elif filled.text:
         click.echo("\n".join(lines(filled.text.rstrip("\n"))))
+    _note(call, filled.notice)
     for line in _frame_notes(filled, explain="explain" in request, receipt="receipt" in request):
         call.note(line)
+
+
+def _note(call: Call, notice: str) -> None:
+    if notice and not call.json:
+        call.note(dim(f"{notice}; run `tallystick rebuild-index` to make them now"))
 
 
 # -- hits --------------------------------------------------------------------------------------------------------------
