@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tallystick.ledger.checkpoint import Keyring
+from tallystick.ledger.head_pin import HeadPin
 from tests.crash.folder import SOAK
 
 HERE = Path(__file__).parent
@@ -17,6 +19,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SOAK and HERE in item.path.parents:
             item.add_marker(pytest.mark.soak)
+
+
+@pytest.fixture(autouse=True)
+def no_pins(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that puts a folder back as it was before a crash is no thief: nothing outside remembers the head."""
+    if request.module.__name__ != "tests.crash.test_integrity_suite":
+        monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/pins")
+        monkeypatch.setattr(Keyring, "head", lambda _, root: HeadPin(Path("/dev/null/pins"), root))
 
 
 @pytest.fixture

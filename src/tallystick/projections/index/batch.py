@@ -297,13 +297,14 @@ class WriteBatch:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, map(rows.block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
-            numbered = () if rows_only else enumerate(new, (last or 0) + 1)
-            for row, block in numbered:  # in their order: full text is slow to go back
+            spoken = () if rows_only else new
+            for row, block in enumerate(spoken, (last or 0) + 1):  # in their order: full text is slow to go back
                 self._db.execute(sql.ADD_ASIDE if block.path else sql.ADD_TEXT, (row, block.content))
                 if has_no_spaces(block.content):  # such scripts are indexed character by character
                     statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
                     self._db.execute(statement, (row, spread(block.content)))
-            self._db.execute(sql.MERGE_TEXTS)
+            if not rows_only:
+                self._db.execute(sql.MERGE_TEXTS)
         if changed:
             many(sql.SET_BLOCK, map(rows.block_change, changed))
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
