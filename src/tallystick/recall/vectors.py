@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.vectors.file import Seen, VectorFile, is_swept, sweep
+from tallystick.projections.vectors.file import VectorFile, Watermark, is_swept, sweep
 from tallystick.projections.vectors.nearest import Nearest, Ranked, best_of
 from tallystick.projections.vectors.rows import is_plain, numbers_of
 from tallystick.recall.index_cache import IndexCache
@@ -63,7 +63,7 @@ class Vectors:
     todo: list[str] = field(default_factory=list)  # blocks that had no vector then, or came since
     done: int = 0  # of those
     reads_to: int = 0  # the row of the index up to which nothing else is missing
-    noted: Seen | None = None  # of them, in a file
+    mark: Watermark | None = None  # of them, in a file
     total: int = 0  # blocks of this user, up to there
     rows: int = 0  # of the file, as this process left it
 
@@ -323,9 +323,9 @@ class VectorSearch:
     def _compare(self, index: IndexFile, vectors: Vectors, user: str, erasures: int) -> None:
         """Find what has no vector yet, and remove what is not in the index."""
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
-        seen = vectors.noted = vectors.file.seen()
-        if seen and seen.number == index.number() > 0 and seen.rows <= len(vectors.file) and seen.reads_to <= last:
-            self._compared(index, vectors, [], seen.reads_to, len(vectors.file))
+        mark = vectors.mark = vectors.file.watermark()
+        if mark and mark.number == index.number() > 0 and mark.rows <= len(vectors.file) and mark.reads_to <= last:
+            self._compared(index, vectors, [], mark.reads_to, len(vectors.file))
             return
         names = [row[0] for row in index.db.execute(sql.BLOCKS_OF, (user,)) if is_plain(row[0])]
         numbers = numbers_of(names)
@@ -352,11 +352,11 @@ class VectorSearch:
 
     def _note(self, index: IndexFile, vectors: Vectors) -> None:
         """Nothing is missing: note it for the next process, unless it is noted of nearly as much."""
-        noted = vectors.noted
-        is_new = noted is None or noted.number != index.number() or vectors.reads_to - noted.reads_to >= BATCH
+        mark = vectors.mark
+        is_new = mark is None or mark.number != index.number() or vectors.reads_to - mark.reads_to >= BATCH
         if is_new and index.number() and index.is_in_place():
-            vectors.file.note(index.number(), vectors.reads_to)
-            vectors.noted = vectors.file.seen()
+            vectors.file.save_watermark(index.number(), vectors.reads_to)
+            vectors.mark = vectors.file.watermark()
 
 
 def _are_in(numbers: NDArray[np.uint64], held: NDArray[np.uint64]) -> NDArray[np.bool_]:

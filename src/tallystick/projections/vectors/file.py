@@ -3,7 +3,7 @@
     vectors/<embedder's key>/<user>.json             which generation counts
                              <user>-<generation>.rows  16 bytes for each vector (see rows.py)
                              <user>-<generation>.f32   the vectors themselves, in the same order
-                             <user>-<generation>.seen  how far they are checked, and compared with which index
+                             <user>-<generation>.mark  how far they are checked, and compared with which index
                              <user>-<generation>.near  a graph over them, when they are many (see nearest.py)
                              lock                      held by whoever adds or removes
 
@@ -13,7 +13,7 @@ removes the old ones; the name of a generation is random, and never comes again.
 times, leaves the rows that were there or some fewer, which are made again; never a vector with another block's name.
 Nothing that a reader may have open is ever truncated or overwritten.
 
-A few rows are all checked when they are opened. Of many, those that `seen` counts were checked by whoever wrote it, and
+A few rows are all checked on opening. Of many, those that `.mark` counts were checked by whoever wrote it, and
 are checked again when a search finds them: if one is false, all are.
 
 Whatever cannot be read is started over: vectors are made from the index, and say nothing that it does not. Where
@@ -49,7 +49,7 @@ TIMEOUT = 10.0  # seconds to wait for the lock
 _KINDS = ("f32", "rows")  # in the order in which they are written
 
 
-class Seen(NamedTuple):
+class Watermark(NamedTuple):
     """The first `rows` rows are good, and are those of all blocks of an index up to its row `reads_to`."""
 
     rows: int
@@ -106,8 +106,8 @@ class VectorFile:
             rows, matrix = self._mapped(whole)
         except (OSError, ValueError):  # it was removed at this moment: the next read sees what is there instead
             return
-        seen = self.seen()
-        start = max(len(self.rows), seen.rows if seen and seen.rows <= whole else 0)
+        mark = self.watermark()
+        start = max(len(self.rows), mark.rows if mark and mark.rows <= whole else 0)
         good, self._is_false = how_many_good(rows[start:], matrix[start:])
         self.rows.grow(rows[: start + good])
         self._matrix = matrix
@@ -116,24 +116,24 @@ class VectorFile:
         matrix = np.memmap(self._path("f32"), dtype="<f4", mode="r", shape=(count, self.dimensions))
         return np.asarray(np.memmap(self._path("rows"), dtype=ROW, mode="r", shape=count)), np.asarray(matrix)
 
-    def seen(self) -> Seen | None:
+    def watermark(self) -> Watermark | None:
         """What was noted of these rows, if anything was."""
         try:
-            found = Seen(*orjson.loads(self._path("seen").read_bytes()))
+            found = Watermark(*orjson.loads(self._path("mark").read_bytes()))
         except (OSError, ValueError, TypeError, AssertionError):  # nothing is kept where nothing may be written
             return None
         return found if all(type(number) is int and number >= 0 for number in found) else None
 
-    def note(self, index: int, reads_to: int) -> None:
+    def save_watermark(self, index: int, reads_to: int) -> None:
         """Note that all rows are good, and compared with that index. A few are looked at each time."""
         if len(self.rows) <= AT_ONCE:
             return
         with suppress(OSError), self.unchanged() as is_unchanged:
             if is_unchanged:
-                fresh = self._path("seen-new")
+                fresh = self._path("mark-new")
                 with open(fresh, "wb", opener=_private) as file:
                     file.write(orjson.dumps([len(self.rows), index, reads_to]))
-                os.replace(fresh, self._path("seen"))
+                os.replace(fresh, self._path("mark"))
 
     def are_good(self, rows: NDArray[np.int64]) -> bool:
         """True if the checks of these rows are right. Else nothing is noted of them any more, and all are checked."""
@@ -141,7 +141,7 @@ class VectorFile:
             return True
         if self._home is not None:
             with suppress(OSError):
-                self._path("seen").unlink(missing_ok=True)
+                self._path("mark").unlink(missing_ok=True)
             self._begin(self.generation)
             self.read()
         return False
@@ -287,7 +287,7 @@ class VectorFile:
     def _remove_others(self) -> None:
         """Remove whatever is not of this generation. A folder is not ours, and stays."""
         assert self._home is not None
-        kinds = (*_KINDS, "near", "seen")
+        kinds = (*_KINDS, "near", "mark")
         keep = {self._small.name, *(self._path(kind).name for kind in kinds)} if self.generation else set()
         remove_files(self._home, self._name, keep)
 
