@@ -78,7 +78,7 @@ class Reviews(Part):
         self._about: Table[str] = tables.table("review.about")  # (a version, or a source of its words, id)
         self._waiting: Table[str] = tables.table("review.waiting")  # digest of an action → its pending review
         self._in_question: Table[str] = tables.table("review.question")  # version → its pending review of trust
-        self._approved: Table[str] = tables.table("review.approved")  # version → the review that approved it
+        self._approved: Table[str] = tables.kept("review.approved")  # version → the review that approved it
         self._refused: Table[str] = tables.table("review.refused")  # (by, a refusal) → when it was last recorded
 
     # -- following the ledger ----------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Reviews(Part):
             for name in (*kept.target, *kept.sources):
                 self._about.drop((name, kept.id))
         for name in gone:
-            self._approved.drop(name)
+            self._approved.erase(name)
 
     def _close(self, name: str, status: str, event: Event, reason: str, marker: str = "") -> None:
         """With a marker, the answer is by whoever gave it, not by the program that used it."""

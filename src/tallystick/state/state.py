@@ -14,6 +14,7 @@ from tallystick.state.graph import GraphBook, Relations
 from tallystick.state.imports import Taken
 from tallystick.state.pages import Pages
 from tallystick.state.part import Part
+from tallystick.state.paths import Paths
 from tallystick.state.reviews import Reviews
 from tallystick.state.rules import Rules
 from tallystick.state.sessions import Uses, Work
@@ -25,6 +26,14 @@ _CHANGE_NOTHING = (  # of what is remembered
     "ledger.torn/1", "ledger.copy/1",
     "erase.done/1",
 )  # fmt: skip
+
+
+class PastState(Beliefs):
+    """What was held, approved and distrusted after event `at`, read from the tables of then."""
+
+    def __init__(self, tables: Tables, paths: Paths, at: int) -> None:
+        self.reviews, self.distrusts = Reviews(tables), Distrusts(tables)
+        super().__init__(tables, paths, at)
 
 
 class State(Beliefs):
@@ -64,6 +73,7 @@ class State(Beliefs):
         return super().knows(op) or any(part.knows(op) for part in self._parts)
 
     def apply(self, event: Event) -> None:
+        self.tables.seq = event.seq
         super().apply(event)
         if event.op not in _CHANGE_NOTHING:
             self._changed.set("", event.seq)

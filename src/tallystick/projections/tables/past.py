@@ -1,0 +1,81 @@
+"""The tables of a state as they were after an event, read from the rows that `rows.py` keeps.
+
+A row that has its value since no later than the event is still the one of then. Of any other, `state_past` has the
+value of then, if there was one. So a question about the past reads as many rows as the same question about now, however
+much was written since. Of a table that keeps no past, no row can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from tallystick.projections.tables.rows import GONE, KeptTable, RowTable, Step, TablesInRows
+from tallystick.state.tables import PLAIN, Codec, Key
+
+V = TypeVar("V")
+
+
+def _at(columns: str, which: str, seq: str) -> str:
+    """Rows as they were after an event. Of one key at most one fits: what it had later begins later."""
+    return f"""SELECT {columns} FROM state_row WHERE tab = ?1 AND {which} AND since <= {seq}
+        UNION ALL SELECT {columns} FROM state_past
+        WHERE tab = ?1 AND {which} AND until > {seq} AND since <= {seq}"""
+
+
+class TableAt(RowTable[V]):
+    """A table as it was."""
+
+    GET = _at("value", "key = ?2", "?3") + " LIMIT 1"
+    GET_MANY = _at("key, value", "key IN (SELECT value FROM json_each(?2))", "?3")
+    ANY = _at("1", "1", "?2") + " LIMIT 1"
+    RANGE = _at("key, value", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
+    RANGE_BACK = _at("key, value", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
+    COUNT = f"SELECT count(*) FROM ({_at('1', 'key >= ?2 AND key < ?3', '?5')} LIMIT ?4)"
+
+    def __init__(self, owner: TablesAt, table: KeptTable[V], codec: Codec) -> None:
+        super().__init__(owner, codec)
+        self._table, self.number, self.changed = table, table.number, _ChangedAt(table.steps, owner.seq)
+
+    def history(self, key: Key) -> list[V]:
+        last = self._owner.seq
+        return [value for since, value in self._table.steps_of(key) if since <= last and value is not GONE]
+
+
+class TablesAt(TablesInRows):
+    """The tables as they were after event `seq`. They are for reading."""
+
+    def __init__(self, now: TablesInRows, seq: int) -> None:
+        super().__init__()
+        self._now, self.seq = now, seq
+
+    def table(self, name: str, codec: Codec = PLAIN) -> RowTable[Any]:  # noqa: ARG002
+        return RowTable(self, codec)  # it is attached to no database
+
+    def kept(self, name: str, codec: Codec = PLAIN) -> RowTable[Any]:
+        table = self._now.tables[name]
+        assert isinstance(table, KeptTable)
+        made = self.tables[name] = TableAt(self, table, codec)
+        return made
+
+    def rows(self, statement: str, *values: object) -> list[Any]:
+        return self._now.rows(statement, *values, self.seq)
+
+
+class _ChangedAt(Mapping[str, Any]):
+    """Of the rows that are not written yet, those that had a value after an event."""
+
+    def __init__(self, steps: Mapping[str, tuple[Step, ...]], seq: int) -> None:
+        self._steps, self._seq = steps, seq
+
+    def __getitem__(self, name: str) -> Any:
+        for since, value in reversed(self._steps[name]):
+            if since <= self._seq:
+                return value
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, steps in self._steps.items() if steps[0][0] <= self._seq)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
