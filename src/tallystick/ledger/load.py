@@ -170,6 +170,7 @@ class Loaded:
     segment: int  # first seq of the live segment
     snapshot: snapshot.Snapshot | None = None
     saved: int = -1  # the last event of the rows that were kept
+    began: int = -1  # the event of the snapshot that the rows began with; -1: they began with the first line
     seen: Witness | None = None  # the last event that rows have seen, whether they were used or not
 
 
@@ -210,12 +211,14 @@ class Saved(NamedTuple):
     segment: int
     tree: Range
     standing: LedgerMetadata
+    began: int = -1  # see Loaded
 
     def position(self) -> Position:
         place, standing = self.place, self.standing
         return Position(place.seq, place.hash, orjson.dumps({
             "offset": place.offset, "ts": place.ts, "segment": self.segment, "tree": self.tree.to_json(),
             "standing": standing.dump(), "snapshot": standing.snapshot_seq,
+            "began": self.began,
         }))  # fmt: skip
 
     @classmethod
@@ -224,7 +227,7 @@ class Saved(NamedTuple):
             raw = orjson.loads(position.saved)
             place = Place(int(raw["offset"]), position.seq, position.hash, str(raw["ts"]))
             standing = LedgerMetadata.load(raw["standing"], int(raw["snapshot"]), place.ts)
-            return cls(place, int(raw["segment"]), Range.from_json(raw["tree"]), standing)
+            return cls(place, int(raw["segment"]), Range.from_json(raw["tree"]), standing, int(raw["began"]))
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
             return None
 
@@ -257,7 +260,7 @@ def _from_rows(
     verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
     lines = raw_lines(fd, saved.place.offset, verdict.end.offset)
     saved.tree.extend(_apply(lines, state, saved.standing, store))
-    return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq)
+    return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq, began=saved.began)
 
 
 def _from_snapshot(
@@ -272,7 +275,7 @@ def _from_snapshot(
     state.load(candidate.state)
     verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
     candidate.tree.extend(_apply(raw_lines(fd, candidate.place.offset, verdict.end.offset), state, standing))
-    return Loaded(verdict, standing, candidate.tree, candidate.segment, candidate)
+    return Loaded(verdict, standing, candidate.tree, candidate.segment, candidate, began=candidate.place.seq)
 
 
 def _from_the_first_line(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import sha256
+from itertools import dropwhile
 from typing import Any, NamedTuple
 
 import orjson
@@ -146,9 +147,9 @@ class Beliefs(Part):
             for key in self._same.ever(other):
                 if key[1] in names:
                     self._same.erase(key)
-        for table in (self._aliases, self._near, self._covers, self._same, self._ids):
-            for key in table.ever(name):
-                table.erase(key)
+        for under in (self._aliases, self._near, self._covers, self._same, self._ids):
+            for key in under.ever(name):
+                under.erase(key)
         for table in (self._current, self._versions, self._over, self._brought):
             table.erase(name)
         self._short.erase((name[-SHORT:], name))
@@ -470,6 +471,16 @@ class Beliefs(Part):
     def facts(self, user: str, subject: str | None = None) -> list[CurrentVersion]:
         """The beliefs, active or not, that have a triple or a lineage; with a `subject`, of that one alone."""
         return self._in("fact", user, "") if subject is None else self._in("subject", user, subject)
+
+    def facts_ever(self, user: str, subject: str | None = None) -> list[list[CurrentVersion]]:
+        """Of each belief that is or was such a fact, its versions from then on, as far as they are kept; oldest first.
+
+        One that became part of another since is among them.
+        """
+        prefix = ("fact", user, "") if subject is None else ("subject", user, subject)
+        refs = dict.fromkeys(ref for key in self._sets.ever(*prefix) for ref in self._sets.history(key))
+        found = [list(dropwhile(lambda held: not held.is_fact(), self._current.history(ref))) for ref in refs]
+        return sorted(filter(None, found), key=lambda versions: versions[0].seq)
 
     def _in(self, *prefix: str) -> list[CurrentVersion]:
         """The beliefs of a set, oldest first."""

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.projections.tables.past import TablesAt
 from tallystick.projections.tables.rows import KeptTable, Position, TablesInRows
-from tallystick.records.event import Event
 from tallystick.state.state import PastState, State
 from tests.projections.index.ledgers import MadeUp, lessons, steps, walks
 from tests.projections.tables.test_rows import attached
 
 PATHS = ("", "draft", "deep", "other")
-
-
-def told(events: list[Event], often: int) -> State:
-    """A state in rows, some of them not written yet."""
-    state = State(TablesInRows())
-    rows = attached(state.tables)
-    for number, event in enumerate(events, 1):
-        state.apply(event)
-        if number % often == 0:
-            rows.save(Position(event.seq, event.hash, b"{}"))
-            rows.forget()
-    return state
 
 
 def kept_in(state: State, tables) -> dict[str, list]:
@@ -62,5 +46,5 @@ def test_the_past_in_rows_is_a_fold_of_the_lines_up_to_then(story, often, has_wo
                 assert [held.line for held in seen] == [held.line for held in right]
                 for held in right:
                     name = held.body()["id"]
-                    found = past.find(name, user=user, path=path)
-                    assert found and found.line == folded.find(name, user=user, path=path).line
+                    found = [each.find(name, user=user, path=path) for each in (past, folded)]
+                    assert found[0] == found[1]

@@ -94,15 +94,13 @@ class StateFile:
         self._is_alone = alone
         if alone and not os.path.lexists(self.path):
             with suppress(sqlite3.Error, OSError):
-                self._attach(self._made(self.path), inode_of(self.path))
+                db = self._made(self.path)
+                self.tables.attach(db)
+                self._attached(db, inode_of(self.path))
                 return
-        db = _connect("")
-        for statement in (*_PRIVATE, *SCHEMA):
-            db.execute(statement)
-        self._attach(db, -1)
+        self._attached(attach_temporary(self.tables), -1)
 
-    def _attach(self, db: sqlite3.Connection, inode: int) -> None:
-        self.tables.attach(db)
+    def _attached(self, db: sqlite3.Connection, inode: int) -> None:
         self._db, self._inode, self._fixed = db, inode, None
         self._looked()
 
@@ -230,6 +228,15 @@ class StateFile:
                 self._replace_file()
             except sqlite3.Error as error:
                 raise NotWritten(f"{self.path} could not be written without what was erased: {error}") from error
+
+
+def attach_temporary(tables: TablesInRows) -> sqlite3.Connection:
+    """Keep tables in a database that goes when it is closed."""
+    db = _connect("")
+    for statement in (*_PRIVATE, *SCHEMA):
+        db.execute(statement)
+    tables.attach(db)
+    return db
 
 
 def _connect(name: Path | str, **options: bool) -> sqlite3.Connection:

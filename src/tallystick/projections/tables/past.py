@@ -37,6 +37,10 @@ class TableAt(RowTable[V]):
         super().__init__(owner, codec)
         self._table, self.number, self.changed = table, table.number, _ChangedAt(table.steps, owner.seq)
 
+    def ever(self, *prefix: str) -> list[Key]:
+        """Those of later events are among them; they have no history by then."""
+        return self._table.ever(*prefix)
+
     def history(self, key: Key) -> list[V]:
         last = self._owner.seq
         return [value for since, value in self._table.steps_of(key) if since <= last and value is not GONE]
