@@ -29,7 +29,7 @@ _CHANGE_NOTHING = (  # of what is remembered
 
 
 class PastState(Beliefs):
-    """What was held, approved and distrusted after event `at`, read from the tables of then."""
+    """The beliefs, approvals and distrusted sources after event `at`, read from the tables of then."""
 
     def __init__(self, tables: Tables, paths: Paths, at: int) -> None:
         self.reviews, self.distrusts = Reviews(tables), Distrusts(tables)

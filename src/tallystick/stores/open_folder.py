@@ -73,7 +73,7 @@ class OpenFolder:
             yield self.state if believed_at is None else self._past(self.seq_at(believed_at))
 
     def _past(self, seq: int) -> PastState:
-        """What was held after an event, read from the rows; from the lines, if the rows begin later.
+        """The state after an event, read from the rows; from the lines, if the rows begin later.
 
         Raises Missing, if the lines up to that event were moved away.
         """

@@ -58,14 +58,14 @@ def test_after_a_prune_the_past_begins_with_the_lines_that_are_left(memory, tmp_
     after = last(memory)
     memory.remember("later", key="later")
 
-    with pytest.raises(Missing, match=rf"events 0 to {before} are not in .*sealed.*ledger\.prune"):
+    with pytest.raises(Missing, match=rf" 0 to {before} .*sealed.*ledger\.prune"):
         memory.get("tea", believed_at=one)
     assert texts(memory, before) == texts(memory, after) == ["the port is 5432"]
     memory.close()
     os.remove(memory.folder / "state.db")
     with Memory(memory.folder) as again:
         assert (texts(again, after), texts(again, last(again))) == (["the port is 5432"], ["the port is 5432", "later"])
-        with pytest.raises(Missing, match="were moved away"):
+        with pytest.raises(Missing, match=r"sealed.*ledger\.prune"):
             again.get("tea", believed_at=one)
 
 
