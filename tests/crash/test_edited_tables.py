@@ -181,10 +181,10 @@ RELEASES = {
         WHERE tab = (SELECT id FROM state_table WHERE name = 'source.doubt')"""),
     "answered": ("state.db", """UPDATE state_row SET value =
         CAST(replace(CAST(value AS TEXT), '"status":"waiting"', '"status":"approved"') AS BLOB)"""),
-    "approved": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, '"r-1"', s.seqs
+    "approved": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, '"r-1"', s.seqs, s.since
         FROM state_row AS s, state_table AS t, state_table AS b
         WHERE t.name = 'review.approved' AND b.name = 'belief' AND s.tab = b.id"""),
-    "corroborated": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, CAST(s.seqs AS BLOB), s.seqs
+    "corroborated": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, CAST(s.seqs AS BLOB), s.seqs, s.since
         FROM state_row AS s, state_table AS t, state_table AS b
         WHERE t.name = 'source.borne_out' AND b.name IN ('belief', 'episode') AND s.tab = b.id"""),
     "a page": ("pages.db", """INSERT INTO entries SELECT 900 + w.rowid, w.id, 'place-harbour.md', w.at, '["fact"]',
