@@ -37,8 +37,7 @@ _RANGE_BACK = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ?
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
-_KEEP = f"""{_SET} WHERE since <= excluded.since
-    AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"""
+_KEEP = f"{_SET} WHERE since <= excluded.since AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
 _DROP_PAST = "DELETE FROM state_past WHERE tab = ? AND key = ?"
 _STEPS = """SELECT key, value, seqs, since, until FROM state_past WHERE tab = ?1 AND key = ?2
@@ -259,10 +258,9 @@ class KeptTable(RowTable[V]):
 
     def put_back(self, name: str, before: Any) -> None:
         super().put_back(name, before[-1][1:] if before else (UNKNOWN, ""))
-        if before:
-            self.steps[name] = before
-        else:
-            self.steps.pop(name, None)
+        self.steps[name] = before
+        if not before:
+            del self.steps[name]
 
     def steps_of(self, key: Key) -> tuple[Step, ...]:
         """Every value that a row has had, oldest first, each since which event; `GONE` where it was not there."""
@@ -290,11 +288,8 @@ class KeptTable(RowTable[V]):
         return [decoded(name) for name in names]
 
     def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
-        def is_left(step: Step) -> bool:
-            return step.value is not GONE and gone is not None and not gone(step.value)
-
         steps = self.steps_of(key)
-        rest = [step if is_left(step) else Step(step.since, GONE) for step in steps]
+        rest = [Step(one.since, GONE) if one.value is GONE or not gone or gone(one.value) else one for one in steps]
         if rest != list(steps):
             self._replace(encoded(key), (_ANEW, *rest))
 
@@ -302,12 +297,12 @@ class KeptTable(RowTable[V]):
         return sum(map(len, self.steps.values()))
 
     def write(self, db: sqlite3.Connection) -> None:
-        number, dump, is_compared = self.number, self.codec.dump, self.agrees is not None
+        number, dump = self.number, self.codec.dump
         if anew := [(number, name) for name, steps in self.steps.items() if steps[0] is _ANEW]:
             db.executemany(_DROP, anew)
             db.executemany(_DROP_PAST, anew)
         db.executemany(_KEEP, [
-            (number, name, None if value is GONE else dump(value), seqs if is_compared else None, since)
+            (number, name, None if value is GONE else dump(value), seqs or None, since)
             for name, steps in self.steps.items() for since, value, seqs in steps if since > _ANEW.since
         ])  # fmt: skip
         self.write_gone(db)
@@ -331,14 +326,15 @@ class TablesInRows(Undo):
         self._cached = 0
 
     def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
-        assert name not in self.tables, name
-        made = self.tables[name] = RowTable(self, name, codec, agrees)
-        return made
+        return self._declared(RowTable(self, name, codec, agrees))
 
     def kept(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
-        assert name not in self.tables, name
-        made = self.tables[name] = KeptTable(self, name, codec, agrees)
-        return made
+        return self._declared(KeptTable(self, name, codec, agrees))
+
+    def _declared(self, table: RowTable[Any]) -> RowTable[Any]:
+        assert table.name not in self.tables, table.name
+        self.tables[table.name] = table
+        return table
 
     def rows(self, statement: str, *values: object) -> list[Any]:
         """The rows of a query. Busy, if the database cannot be read: it is made again by the next call."""
@@ -390,13 +386,10 @@ class TablesInRows(Undo):
     def clear(self) -> None:
         """Empty all tables, in the database too."""
         with self.writing():
-            self.db.execute("DELETE FROM state_row")
-            self.db.execute("DELETE FROM state_past")
-            self.db.execute("DELETE FROM state_position")
+            for name in ("state_row", "state_past", "state_position"):
+                self.db.execute(f"DELETE FROM {name}")
         self.discard()
         self.position = self.event = None
-
-    # -- the database ------------------------------------------------------------------------------------------------
 
     def look(self) -> Position | None:
         """The position of the rows in the database; None if there is none of this shape."""
