@@ -26,16 +26,17 @@ def _at(columns: str, which: str, seq: str) -> str:
 class TableAt(RowTable[V]):
     """A table as it was."""
 
-    GET = _at("key, value, seqs", "key = ?2", "?3") + " LIMIT 1"
-    GET_MANY = _at("key, value, seqs", "key IN (SELECT value FROM json_each(?2))", "?3")
+    GET = _at("key, value, seqs, since", "key = ?2", "?3") + " LIMIT 1"
+    GET_MANY = _at("key, value, seqs, since", "key IN (SELECT value FROM json_each(?2))", "?3")
     ANY = _at("1", "1", "?2") + " LIMIT 1"
-    RANGE = _at("key, value, seqs", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
-    RANGE_BACK = _at("key, value, seqs", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
+    RANGE = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
+    RANGE_BACK = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
     COUNT = f"SELECT count(*) FROM ({_at('1', 'key >= ?2 AND key < ?3', '?5')} LIMIT ?4)"
 
     def __init__(self, owner: TablesAt, table: KeptTable[V]) -> None:
         super().__init__(owner, table.name, table.codec, table.agrees)
-        self._table, self.number, self.changed = table, table.number, _ChangedAt(table.steps, owner.last)
+        self._table, self.number, self._last = table, table.number, owner.last
+        self.changed = _ChangedAt(table.steps, owner.last)
 
     def ever(self, *prefix: str) -> list[Key]:
         """Those of later events are among them; they have no history by then."""
@@ -43,7 +44,7 @@ class TableAt(RowTable[V]):
 
     def history(self, key: Key) -> list[V]:
         steps = self._table.steps_of(key)
-        return [step.value for step in steps if step.since <= self._owner.last and step.value is not GONE]
+        return [step.value for step in steps if step.since <= self._last and step.value is not GONE]
 
 
 class TablesAt(TablesInRows):

@@ -29,11 +29,11 @@ from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, 
 
 V = TypeVar("V")
 
-_GET = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key = ?"
-_GET_MANY = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
+_GET = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key = ?"
+_GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
 _ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
-_RANGE = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
-_RANGE_BACK = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
+_RANGE = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+_RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
@@ -55,6 +55,7 @@ _MANY = 1 << 60
 _CACHED = 20_000  # rows
 
 UNKNOWN, GONE = object(), object()
+_Row = tuple[str, bytes, str | None, int | None]  # the key, the value, its events, and since which of them it is there
 Recorded = Callable[[Iterable[int]], Mapping[int, Event | None]]  # the events of these numbers; see `LedgerReader`
 
 
@@ -102,25 +103,25 @@ class RowTable(WithoutPast[V]):
         self._owner.cache(self, name, found)
         return found
 
-    def _loaded(self, rows: list[tuple[str, bytes, str | None]]) -> list[tuple[str, Any]]:
+    def _loaded(self, rows: list[_Row]) -> list[tuple[str, Any]]:
         """The rows as they are in the database. Busy, if one does not say what the ledger says."""
         values = self._values(rows, self.changed)
         return [(row[0], value) for row, value in zip(rows, values, strict=True) if value is not GONE]
 
-    def _values(self, rows: list[tuple[str, bytes, str | None]], unused: Container[str] = ()) -> list[Any]:
+    def _values(self, rows: list[_Row], unused: Container[str] = ()) -> list[Any]:
         """Their values; `GONE`, if one is erased at this moment. Rows of the `unused` names are not compared."""
         values, agrees, recorded = list[Any](), self.agrees, self._owner.recorded
         try:
-            values = [self.codec.load(value) for _, value, _ in rows]
+            values = [self.codec.load(value) for _, value, *_ in rows]
             if agrees is not None and recorded is not None and rows:
-                named = [[int(seq) for seq in seqs.split()] if seqs else [] for *_, seqs in rows]
+                named = [[int(seq) for seq in seqs.split()] if seqs else [] for _, _, seqs, _ in rows]
                 known = recorded([seq for seqs in named for seq in seqs])
-                for place, ((name, *_), seqs) in enumerate(zip(rows, named, strict=True)):
+                for place, ((name, _, _, since), seqs) in enumerate(zip(rows, named, strict=True)):
                     events = [known[seq] for seq in seqs or (-1,) if seq in known]
                     if name in unused or None in events:
                         continue  # None: it is from a part of the ledger that was moved away
                     whole = [event for event in events if event is not None]
-                    is_whole = 0 < len(seqs) == len(whole) and seqs[-1] <= self._owner.last
+                    is_whole = 0 < len(seqs) == len(whole) and since in (None, seqs[-1])
                     if any(event.body is None for event in whole):
                         values[place] = GONE
                     elif not is_whole or not agrees(decoded(name), values[place], whole):
@@ -163,7 +164,7 @@ class RowTable(WithoutPast[V]):
     def _seqs_of(self, name: str) -> str:
         if name in self.changed:
             return self.seqs.get(name, "")
-        return next((seqs or "" for *_, seqs in self._owner.rows(self.GET, self.number, name)), "")
+        return next((seqs or "" for _, _, seqs, _ in self._owner.rows(self.GET, self.number, name)), "")
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
         if self._owner.undo is not None:
@@ -219,15 +220,10 @@ class RowTable(WithoutPast[V]):
         return len(self.changed)
 
     def write(self, db: sqlite3.Connection) -> None:
-        """Write them, in the transaction of the caller."""
+        """Write those that have a value, in the transaction of the caller, who removes the others."""
         number, dump, seqs = self.number, self.codec.dump, self.seqs.get
         rows = self.changed.items()
         db.executemany(_SET, [(number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE])
-        self.write_gone(db)
-
-    def write_gone(self, db: sqlite3.Connection) -> None:
-        if gone := [(self.number, name) for name, value in self.changed.items() if value is GONE]:
-            db.executemany(_DROP, gone)
 
     def discard(self) -> None:
         """Forget what is not written, or is written now."""
@@ -269,7 +265,7 @@ class KeptTable(RowTable[V]):
         if fresh[:1] == (_ANEW,):
             return fresh[1:]
         found, end, rows = list[Step](), _ANEW.since, self._owner.rows(_STEPS, self.number, name)
-        for (*_, seqs, since, until), value in zip(rows, self._values([row[:3] for row in rows]), strict=True):
+        for (*_, seqs, since, until), value in zip(rows, self._values([row[:4] for row in rows]), strict=True):
             if found and since > end:
                 found.append(Step(end, GONE))
             found.append(Step(since, value, seqs or ""))
@@ -305,7 +301,6 @@ class KeptTable(RowTable[V]):
             (number, name, None if value is GONE else dump(value), seqs or None, since)
             for name, steps in self.steps.items() for since, value, seqs in steps if since > _ANEW.since
         ])  # fmt: skip
-        self.write_gone(db)
 
     def discard(self) -> None:
         super().discard()
@@ -322,7 +317,6 @@ class TablesInRows(Undo):
         self.position: Position | None = None  # of the rows in the database, as last seen
         self.is_bad = False  # the database cannot be read, or was edited
         self.recorded: Recorded | None = None  # None: the rows are not compared with any ledger
-        self.last = _MANY  # the event that no row may be later than
         self._cached = 0
 
     def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
@@ -410,6 +404,8 @@ class TablesInRows(Undo):
         with self.writing():
             for table in changed:
                 table.write(self.db)
+                gone = [(table.number, name) for name, value in table.changed.items() if value is GONE]
+                self.db.executemany(_DROP, gone)
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
         for table in changed:
             self._cached += len(table.changed)
