@@ -4,7 +4,7 @@ none that is quarantined, whichever way it is read."""
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -181,10 +181,11 @@ RELEASES = {
         WHERE tab = (SELECT id FROM state_table WHERE name = 'source.doubt')"""),
     "answered": ("state.db", """UPDATE state_row SET value =
         CAST(replace(CAST(value AS TEXT), '"status":"waiting"', '"status":"approved"') AS BLOB)"""),
-    "approved": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, '"r-1"', s.seqs
+    "approved": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, '"r-1"', s.seqs, s.since
         FROM state_row AS s, state_table AS t, state_table AS b
         WHERE t.name = 'review.approved' AND b.name = 'belief' AND s.tab = b.id"""),
-    "corroborated": ("state.db", """INSERT OR REPLACE INTO state_row SELECT t.id, s.key, CAST(s.seqs AS BLOB), s.seqs
+    "corroborated": ("state.db", """INSERT OR REPLACE INTO state_row
+        SELECT t.id, s.key, CAST(s.seqs AS BLOB), s.seqs, s.since
         FROM state_row AS s, state_table AS t, state_table AS b
         WHERE t.name = 'source.borne_out' AND b.name IN ('belief', 'episode') AND s.tab = b.id"""),
     "a page": ("pages.db", """INSERT INTO entries SELECT 900 + w.rowid, w.id, 'place-harbour.md', w.at, '["fact"]',
@@ -222,6 +223,40 @@ def test_a_row_that_was_edited_is_reported_and_made_again(made: Path, tmp_path: 
     with Memory(folder, embedder="none") as memory:
         assert memory.get("hours").text == "The harbour opens at ten"
         assert not [each for each in memory.files.check() if each.is_wrong] if hasattr(memory.files, "check") else True
+
+
+PAST = {
+    "get": lambda memory, then: memory.get("hours", believed_at=then),
+    "show": lambda memory, then: memory.show("hours", believed_at=then),
+    "recall": lambda memory, then: list(memory.recall("when does the harbour open?", believed_at=then)),
+    "beliefs": lambda memory, then: memory.beliefs.query(believed_at=then),
+    "facts": lambda memory, then: memory.facts.query(subject="Ana", believed_at=then),
+}
+EDITS = {
+    "other words": "UPDATE state_past SET value = CAST(replace(CAST(value AS TEXT), 'harbour', ?) AS BLOB)",
+    "later words": "UPDATE state_row SET since = 0 WHERE instr(CAST(value AS TEXT), ?)",
+}
+
+
+@pytest.mark.parametrize("edited", EDITS)
+def test_words_that_are_edited_in_the_past_are_not_served(made: Path, tmp_path: Path, edited: str):
+    folder = tmp_path / "memory"
+    shutil.copytree(made, folder)
+    with Memory(folder, by="cli:local", embedder="none") as me:
+        me.remember("Ana rows in the harbour", key="rows", triple=("Ana", "rows in", "the harbour"))
+        then = me.status().events - 1
+        me.revise("hours", f"The harbour opens never: {FORGED}")
+        me.forget("rows")
+        right = {name: repr(ask(me, then)) for name, ask in PAST.items()}
+    for name, ask in PAST.items():
+        copy = tmp_path / name
+        shutil.copytree(folder, copy)
+        assert edit(copy / "state.db", EDITS[edited], FORGED)
+        with Memory(copy, by="cli:local", embedder="none") as me:
+            with suppress(Busy):
+                assert FORGED not in repr(ask(me, then)), name
+            assert repr(ask(me, then)) == right[name]
+            assert "harbour" in right[name]
 
 
 def test_words_that_are_edited_while_the_memory_is_open_are_not_served(made: Path, tmp_path: Path):

@@ -185,3 +185,21 @@ def test_pages_in_the_middle_that_are_no_pages_cost_one_call_at_most(tmp_path, i
             assert found.text == f"number {number}"
     assert busy <= 1
     is_as_the_ledger_says(tmp_path / "m")
+
+
+def test_an_erasure_that_is_killed_after_the_lines_were_emptied_leaves_no_word_in_the_rows(tmp_path, monkeypatch):
+    with Memory(tmp_path / "m", embedder="none") as memory:
+        memory.remember("tea at noon", key="tea-time")
+        memory.revise("tea-time", "tea at one")
+
+    def killed(*_: object) -> None:
+        shutil.copytree(tmp_path / "m", tmp_path / "left")
+        raise KeyboardInterrupt
+
+    with Memory(tmp_path / "m", embedder="none") as memory, monkeypatch.context() as patch:
+        patch.setattr("tallystick.ledger.erase_everywhere.hollow_out_audit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            memory.erase("tea-time")
+    with Memory(tmp_path / "left", embedder="none") as memory:
+        assert memory.beliefs.query(believed_at=1) == memory.beliefs.query() == []
+    assert [path.name for path in (tmp_path / "left").rglob("*.db*") if b"tea" in path.read_bytes()] == []

@@ -633,12 +633,12 @@ class Ledger(LedgerReader):
         first = self.chain().first
         if first:  # while the lines still have what they said: a thing may be recorded again without its words
             self._replace_state(self._end.seq)
+        self._save()  # rows of emptied lines could not be read any more, to remove them
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)
         gone = frozenset(line for lines in pending.values() for line in lines)
         erase.hollow_out_audit(self._disk, self.folder, gone, first)
         if self._store is not None:
-            self._save()
             self._store.rewrite()
         for seq in pending:
             self._own(fmt.ERASED, {"of": seq})

@@ -190,6 +190,7 @@ class Loaded:
     tree: Range  # of everything up to the verdict's end
     segment: int  # first seq of the live segment
     saved: int = -1  # the last event of the rows that were kept
+    began: int = -1  # the event of the state file that the rows began with; -1: they began with the first line
     seen: Witness | None = None  # the last event that rows have seen, whether they were used or not
 
 
@@ -228,12 +229,13 @@ class Saved(NamedTuple):
     segment: int
     tree: Range
     standing: LedgerMetadata
+    began: int = -1  # see Loaded
 
     def position(self) -> Position:
         place, standing = self.place, self.standing
         return Position(place.seq, place.hash, orjson.dumps({
             "offset": place.offset, "ts": place.ts, "segment": self.segment, "tree": self.tree.to_json(),
-            "standing": standing.dump(),
+            "standing": standing.dump(), "began": self.began,
         }))  # fmt: skip
 
     @classmethod
@@ -242,7 +244,7 @@ class Saved(NamedTuple):
             raw = orjson.loads(position.saved)
             place = Place(int(raw["offset"]), position.seq, position.hash, str(raw["ts"]))
             standing = LedgerMetadata.load(raw["standing"], place.ts)
-            return cls(place, int(raw["segment"]), Range.from_json(raw["tree"]), standing)
+            return cls(place, int(raw["segment"]), Range.from_json(raw["tree"]), standing, int(raw["began"]))
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
             return None
 
@@ -275,7 +277,7 @@ def _from_rows(
     verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
     lines = raw_lines(fd, saved.place.offset, verdict.end.offset)
     saved.tree.extend(_apply(lines, state, saved.standing, store))
-    return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq)
+    return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq, began=saved.began)
 
 
 def _from_lines(
@@ -296,7 +298,7 @@ def _from_lines(
     for segment in earlier:
         tree.extend(_apply(file_lines(segment.path), state, standing, store, tree.end, last))
     tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, store, tree.end, last))
-    return Loaded(verdict, standing, tree, first)
+    return Loaded(verdict, standing, tree, first, began=base.place.seq if base else -1)
 
 
 def write_state(disk: Disk, folder: Folder, fd: int, end: Place, first: int, last: int, scratch: Scratch) -> str:

@@ -98,6 +98,7 @@ class LedgerReader:
         self._fd, self._inode, self._segment, self._end = -1, -1, 0, START
         self._known = START  # the furthest that this process has read without finding anything wrong
         self._saved = -1  # the last event of the rows that are kept
+        self.began = -1  # the event that the rows began with: they do not say what was before; -1: all was after it
         self._tree, self._slices = Range(), list[bytes]()
         self._tip = (0, b"")  # where the last line begins, and its header
         self._lines: Chain | None = None  # for `recorded`
@@ -205,6 +206,12 @@ class LedgerReader:
         """The last event known here: its seq, hash and time, and the length of the live segment."""
         return self._end
 
+    @property
+    def first(self) -> int:
+        """The first event that is still here."""
+        sealed = self.folder.sealed_segments() if self._segment else ()
+        return sealed[0].first if sealed else self._segment
+
     def refresh(self) -> None:
         """Read what others wrote. Costs one `stat` if they wrote nothing."""
         with self.turn():
@@ -285,7 +292,7 @@ class LedgerReader:
         if not self._tip_is_mine():  # the lines that this process knows are not there any more
             return False
         self._end, self.standing, self._tree, self._slices = saved.place, saved.standing, saved.tree, []
-        self._saved = self._end.seq
+        self._saved, self.began = self._end.seq, saved.began
         self._remember_tip()
         return True
 
@@ -376,7 +383,7 @@ class LedgerReader:
         would take it for whole.
         """
         if self._store is not None and self._end.seq - self._saved >= every and not self.standing.strange:
-            self._store.save(Saved(self._end, self._segment, self.tree(), self.standing).position())
+            self._store.save(Saved(self._end, self._segment, self.tree(), self.standing, self.began).position())
             self._saved = self._end.seq
 
     def _save_at_last(self) -> None:
@@ -405,7 +412,7 @@ class LedgerReader:
             raise
         self._end, self._segment = loaded.verdict.end, loaded.segment
         self.standing, self._tree, self._slices = loaded.standing, loaded.tree, []
-        self._saved = loaded.saved
+        self._saved, self.began = loaded.saved, loaded.began
         self._remember_tip()
         pinned = self._pins(self.standing.ledger) if self._pins else ()
         head = self._head.read(self.standing.ledger) if self._head else None

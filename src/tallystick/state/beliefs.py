@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from hashlib import sha256
+from itertools import dropwhile
 from typing import Any, NamedTuple
 
 import orjson
@@ -47,29 +48,30 @@ class Beliefs(Part):
     A ref, the id of a belief's first version, is its identity. Whoever applies events applies them to `paths` too.
     """
 
-    def __init__(self, tables: Tables | None = None, paths: Paths | None = None) -> None:
+    def __init__(self, tables: Tables | None = None, paths: Paths | None = None, at: int | None = None) -> None:
+        """With `at`, `tables` are those after that event, and `paths` know by themselves how they were."""
         tables = tables or TablesInMemory()
-        self.paths = paths or Paths(tables)
+        self.paths, self._at = paths or Paths(tables), at
         super().__init__(tables)
 
     def declare(self, tables: Tables) -> None:
-        self._current: Table[CurrentVersion] = tables.table("belief", CODEC, is_stated)  # by ref
+        self._current: Table[CurrentVersion] = tables.kept("belief", CODEC, is_stated)  # by ref
         # A version that is not the first, or was renamed: id → its belief, its word count, and the event of its name.
-        self._versions: Table[_Name] = tables.table("belief.version", codec_of(_Name))
-        self._ids: Table[str] = tables.table("belief.id")  # (ref, event of the name, version) → the version
-        self._short: Table[str] = tables.table("belief.short")  # (last six characters, version) → the version
-        self._keys: Table[str] = tables.table("belief.key")  # (user, path, key) → ref, if that is not the key itself
-        self._aliases: Table[str] = tables.table("belief.alias")  # (ref, user, path, key) → ref: other keys of it
+        self._versions: Table[_Name] = tables.kept("belief.version", codec_of(_Name))
+        self._ids: Table[str] = tables.kept("belief.id")  # (ref, event of the name, version) → the version
+        self._short: Table[str] = tables.kept("belief.short")  # (last six characters, version) → the version
+        self._keys: Table[str] = tables.kept("belief.key")  # (user, path, key) → ref, if that is not the key itself
+        self._aliases: Table[str] = tables.kept("belief.alias")  # (ref, user, path, key) → ref: other keys of it
         self._said: Table[tuple[str, str]] = tables.table("belief.said", TUPLE)  # (user, source, its key)
         self._said_in: Table[str] = tables.table("belief.said_in")  # (version, user, source, its key)
-        self._above: Table[str] = tables.table("belief.above")  # (name, a ref that depends on it) → that ref
-        self._sets: Table[str] = tables.table("belief.set")  # see `sets_of` → ref
+        self._above: Table[str] = tables.kept("belief.above")  # (name, a ref that depends on it) → that ref
+        self._sets: Table[str] = tables.kept("belief.set")  # see `sets_of` → ref
         self._counts: Table[int] = tables.table("belief.count")  # (user, status) → how many on the root
-        self._over: Table[tuple[str, ...]] = tables.table("belief.over", TUPLE)  # ref → ancestors' versions it is of
-        self._covers: Table[str] = tables.table("belief.cover")  # (ref, path) → the ref that hides it on that path
-        self._near: Table[str] = tables.table("belief.near")  # (ref, what it was made from, or what was made from it)
-        self._brought: Table[str] = tables.table("belief.brought")  # ref → the ref as which a merge brought it over
-        self._same: Table[int] = tables.table("belief.same")  # (ref, other's version with its words) → its word count
+        self._over: Table[tuple[str, ...]] = tables.kept("belief.over", TUPLE)  # ref → ancestors' versions it is of
+        self._covers: Table[str] = tables.kept("belief.cover")  # (ref, path) → the ref that hides it on that path
+        self._near: Table[str] = tables.kept("belief.near")  # (ref, what it was made from, or what was made from it)
+        self._brought: Table[str] = tables.kept("belief.brought")  # ref → the ref as which a merge brought it over
+        self._same: Table[int] = tables.kept("belief.same")  # (ref, other's version with its words) → its word count
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -117,9 +119,43 @@ class Beliefs(Part):
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
-        for name in body.get("ids", ()):
-            if held := self.version(name):
-                self._remove(held)
+        """As if what is erased had never been recorded: at no earlier moment either."""
+        found = {held.ref: held for name in body.get("ids", ()) if (held := self.version(name))}
+        names = {*body.get("ids", ()), *(name for held in found.values() for name in self.ids_of(held))}
+        for held in found.values():
+            self._tally(held, -1)
+        for name in names:
+            self._erase_version(name, names)
+
+    def _erase_version(self, name: str, names: set[str]) -> None:
+        """Erase a version, and the belief whose first version it was, even if another has its name by now."""
+        keys = {alias[1:] for alias in self._aliases.ever(name)}
+        for held in self._current.history(name):
+            body = held.body()
+            keys.add((held.user, held.path, held.key))
+            for key in sets_of(held, body):
+                self._sets.erase(key)
+            for below in body.get("rests_on", ()):
+                self._above.erase((below, name))
+        for key in keys:
+            self._keys.erase(key, names.__contains__)
+        for _, other in self._near.ever(name):
+            self._near.erase((other, name))
+            self._brought.erase(other, names.__contains__)
+            for key in self._covers.ever(other):
+                self._covers.erase(key, names.__contains__)
+            for key in self._same.ever(other):
+                if key[1] in names:
+                    self._same.erase(key)
+        for under in (self._aliases, self._near, self._covers, self._same, self._ids):
+            for key in under.ever(name):
+                under.erase(key)
+        for table in (self._current, self._versions, self._over, self._brought):
+            table.erase(name)
+        self._short.erase((name[-SHORT:], name))
+        for (_, *used), _ in list(self._said_in.under(name)):
+            self._said.drop(tuple(used))
+            self._said_in.drop((name, *used))
 
     def _note_key(self, event: Event, body: dict[str, Any], user: str) -> None:
         """Keep a caller's idempotency key with its statement, under the source whose key it is."""
@@ -182,18 +218,6 @@ class Beliefs(Part):
         """Another key of a belief, besides the one that its current version says."""
         self._keys.set((user, path, key), ref)
         self._aliases.set((ref, user, path, key), "")
-
-    def _remove(self, held: CurrentVersion) -> None:
-        for name in self.ids_of(held):
-            self._versions.drop(name)
-            self._short.drop((name[-SHORT:], name))
-            for (_, other), _ in self._near.under(held.ref):
-                self._same.drop((other, name))
-            for (_, *used), _ in list(self._said_in.under(name)):
-                self._said.drop(tuple(used))
-                self._said_in.drop((name, *used))
-        self._drop_keys(held)
-        self._drop_all(held)
 
     def _drop_all(self, held: CurrentVersion) -> None:
         ref = held.ref
@@ -314,7 +338,7 @@ class Beliefs(Part):
 
         As it is seen from the path. A version of a path that is not seen from there is found where it is.
         """
-        sight = self.paths.lineage(user, path)
+        sight = self.paths.lineage(user, path, self._at)
         for each in sight:
             ref = self._ref_of_key(user, each, name)
             if ref is not None and self._held(ref).user == user:
@@ -381,7 +405,7 @@ class Beliefs(Part):
         """True if it is seen from that path, and nothing nearer hides it."""
         if not path:
             return not held.path
-        sight = self.paths.lineage(held.user, path)
+        sight = self.paths.lineage(held.user, path, self._at)
         return held.path in sight and self._nearest(held, sight).ref == held.ref
 
     def over(self, ref: str) -> tuple[str, ...]:
@@ -439,7 +463,7 @@ class Beliefs(Part):
 
     def claiming(self, user: str, path: str, agent: str, subject: str, predicate: str) -> list[CurrentVersion]:
         """The facts of that subject and predicate that are seen from a path, active or not, oldest first."""
-        sight = self.paths.lineage(user, path)
+        sight = self.paths.lineage(user, path, self._at)
         found = [held for each in sight for held in self._in("claim", user, claim(each, agent, subject, predicate))]
         if len(sight) == 1:
             return found
@@ -453,6 +477,16 @@ class Beliefs(Part):
     def facts(self, user: str, subject: str | None = None) -> list[CurrentVersion]:
         """The beliefs, active or not, that have a triple or a lineage; with a `subject`, of that one alone."""
         return self._in("fact", user, "") if subject is None else self._in("subject", user, subject)
+
+    def facts_ever(self, user: str, subject: str | None = None) -> list[list[CurrentVersion]]:
+        """Of each belief that is or was such a fact, its versions from then on, as far as they are kept; oldest first.
+
+        One that became part of another since is among them.
+        """
+        prefix = ("fact", user, "") if subject is None else ("subject", user, subject)
+        refs = dict.fromkeys(ref for key in self._sets.ever(*prefix) for ref in self._sets.history(key))
+        found = [list(dropwhile(lambda held: not held.is_fact(), self._current.history(ref))) for ref in refs]
+        return sorted(filter(None, found), key=lambda versions: versions[0].seq)
 
     def _in(self, *prefix: str) -> list[CurrentVersion]:
         """The beliefs of a set, oldest first."""
@@ -476,7 +510,7 @@ class Beliefs(Part):
         where: Callable[[CurrentVersion], bool] | None = None,
     ) -> list[CurrentVersion]:
         """The matching beliefs, oldest first. Reads the smallest of the sets that may hold them. `status=""` is any."""
-        sight = self.paths.lineage(user, path)
+        sight = self.paths.lineage(user, path, self._at)
         found = self._in_order(self._smallest_set(user, kind, status, min_confidence))
         least = 0.0 if min_confidence is None else min_confidence
         return [

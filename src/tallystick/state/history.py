@@ -32,17 +32,6 @@ def as_written(moment: Moment) -> int | str:
     return stamp(moment) if isinstance(moment, datetime) else parse_moment(moment)
 
 
-def beliefs_at(events: Iterable[Event], last: int) -> Beliefs:
-    """The beliefs after event `last`, which may be within a group."""
-    known = Beliefs()
-    for event in events:
-        if event.seq > last:
-            break
-        known.apply(event)
-        known.paths.apply(event)
-    return known
-
-
 def history(events: Iterable[Event], names: Iterable[str]) -> Iterator[Version]:
     """The versions of the belief that has those version ids, oldest first, without erased ones."""
     wanted, known = set(names), Beliefs()

@@ -84,7 +84,7 @@ class Reviews(Part):
         self._about: Table[str] = tables.table("review.about")  # (a version, or a source of its words, id)
         self._waiting: Table[str] = tables.table("review.waiting")  # digest of an action → its pending review
         self._in_question: Table[str] = tables.table("review.question")  # version → its pending review of trust
-        self._approved: Table[str] = tables.table("review.approved", PLAIN, self._is_approval)  # version → its review
+        self._approved: Table[str] = tables.kept("review.approved", PLAIN, self._is_approval)  # version → its review
         self._refused: Table[str] = tables.table("review.refused")  # (by, a refusal) → when it was last recorded
 
     # -- following the ledger ----------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Reviews(Part):
             for name in (*kept.target, *kept.sources):
                 self._about.drop((name, kept.id))
         for name in gone:
-            self._approved.drop(name)
+            self._approved.erase(name)
 
     def _is_approval(self, version: str, review: str, events: Sequence[Event]) -> bool:
         """True if the last of these events approves that version: as the answer to its review, or as its statement."""

@@ -43,12 +43,12 @@ class Distrusts(Part):
     """The distrusted sources, and the statements in doubt."""
 
     def declare(self, tables: Tables) -> None:
-        self._none: Table[Distrust] = tables.table("source.none", by_name(Distrust), _is_set)  # by user and source
+        self._none: Table[Distrust] = tables.kept("source.none", by_name(Distrust), _is_set)  # by user and source
         self._doubts: Table[_Doubt] = tables.table("source.doubt", codec_of(_Doubt))  # by the version's or episode's id
         self._marked: Table[str] = tables.table("source.marked")  # (user, mark, id)
         self._voices: Table[str] = tables.table("source.voice")  # (id in doubt, who stated the same since) → its author
         self._repeated: Table[tuple[str, str]] = tables.table("source.repeated", TUPLE)  # its id → (user, mark)
-        self._borne_out: Table[int] = tables.table("source.borne_out", PLAIN, _is_corroborated)  # by id
+        self._borne_out: Table[int] = tables.kept("source.borne_out", PLAIN, _is_corroborated)  # by id
         self._echoes: Table[tuple[str, ...]] = tables.table("source.echo", TUPLE)  # an id → the ids that it repeats
 
     # -- following the ledger ----------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Distrusts(Part):
                 for doubted in [row[0][-1] for row in self._marked.under(*key)]:
                     self._voices.drop((doubted, name))
             for table in (self._repeated, self._borne_out, self._echoes):
-                table.drop(name)
+                table.erase(name)
 
     def _settle(self, name: str) -> None:
         """It is no longer in doubt, or no longer there."""

@@ -14,6 +14,7 @@ from tallystick.state.graph import GraphBook, Relations
 from tallystick.state.imports import Taken
 from tallystick.state.pages import Pages
 from tallystick.state.part import Part
+from tallystick.state.paths import Paths
 from tallystick.state.reviews import Reviews
 from tallystick.state.rules import Rules
 from tallystick.state.sessions import Uses, Work
@@ -24,6 +25,14 @@ _CHANGE_NOTHING = (  # of what is remembered
     RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1",
     "ledger.torn/1", "ledger.copy/1", "ledger.state/1", "erase.done/1",
 )  # fmt: skip
+
+
+class PastState(Beliefs):
+    """The beliefs, approvals and distrusted sources after event `at`, read from the tables of then."""
+
+    def __init__(self, tables: Tables, paths: Paths, at: int) -> None:
+        self.reviews, self.distrusts = Reviews(tables), Distrusts(tables)
+        super().__init__(tables, paths, at)
 
 
 class State(Beliefs):

@@ -2,7 +2,7 @@
 
 A key is a string, or a tuple of strings; the rows under a prefix of such a tuple are in the order of their keys. A
 value is never changed in place: `set` replaces it, so that `rollback` can put the old one back. Here the rows are in
-memory; `projections/tables` keeps the same rows in SQLite.
+memory; `projections/tables` keeps the same rows in SQLite, and of some tables also what was there before.
 """
 
 from __future__ import annotations
@@ -71,6 +71,15 @@ class Table(Protocol[V]):
     def dumped(self) -> Iterator[tuple[str, bytes]]:
         """Every row as it is written, in order: the key and the value."""
 
+    def history(self, key: Key) -> list[V]:
+        """The values that a row has had as far as they are kept, oldest first."""
+
+    def ever(self, *prefix: str) -> list[Key]:
+        """The keys of the rows that are or were under a prefix, as far as they are kept."""
+
+    def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
+        """Remove a row as if it had never been there; with `gone`, only such values of it."""
+
 
 class Tables(Protocol):
     """The tables of one state. Between `begin` and `commit` all of them can `rollback` to where they were.
@@ -85,14 +94,39 @@ class Tables(Protocol):
     def tables(self) -> Mapping[str, Table[Any]]:
         """Every table, by its name."""
 
-    def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> Table[Any]: ...
+    def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> Table[Any]:
+        """Declare a table."""
+
+    def kept(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> Table[Any]:
+        """Declare a table whose rows are kept as they were after each event, where that can be done."""
+
     def begin(self) -> None: ...
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
     def clear(self) -> None: ...
 
 
-class InMemory(Generic[V]):
+class WithoutPast(Generic[V]):
+    """What a table answers that keeps nothing but its current rows."""
+
+    get: Any
+    drop: Any
+    under: Any
+
+    def history(self, key: Key) -> list[V]:
+        value = self.get(key)
+        return [] if value is None else [value]
+
+    def ever(self, *prefix: str) -> list[Key]:
+        return [key for key, _ in self.under(*prefix)]
+
+    def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
+        value = self.get(key)
+        if value is not None and (gone is None or gone(value)):
+            self.drop(key)
+
+
+class InMemory(WithoutPast[V]):
     """A table in memory, and the keys under each prefix."""
 
     def __init__(self, owner: TablesInMemory, codec: Codec) -> None:
@@ -195,6 +229,8 @@ class TablesInMemory(Undo):
         assert name not in self.tables, name
         made = self.tables[name] = InMemory(self, codec)
         return made
+
+    kept = table
 
     def clear(self) -> None:
         for table in self.tables.values():

@@ -36,6 +36,10 @@ class CurrentVersion(NamedTuple):
     def belief(self) -> Belief:
         return Belief.just(thawed(self.body()), self.seq, self.at)
 
+    def is_fact(self) -> bool:
+        """True if it has a triple or a lineage."""
+        return _is_fact(self.body())
+
     def body(self) -> dict[str, Any]:
         body: dict[str, Any] = orjson.loads(self.line)[0]
         return body
@@ -110,9 +114,13 @@ def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, 
         sets.append(("subject", user, triple[0], first))
     if views:
         sets += [("episode", user, source, first) for source in sources_in(views)]
-    if triple or (views and view_of(views)):
+    if _is_fact(body):
         sets.append(("fact", user, "", first))
     return sets
+
+
+def _is_fact(body: dict[str, Any]) -> bool:
+    return bool(body.get("triple") or view_of(body.get("views") or {}))
 
 
 def claim(path: str, agent: str, subject: str, predicate: str) -> str:

@@ -19,6 +19,7 @@ from tallystick.ledger.layout import Folder
 from tallystick.ledger.ledger import Ledger
 from tallystick.projections.recorded import LedgerView
 from tallystick.projections.tables.file import StateFile
+from tallystick.projections.tables.past import TablesAt
 from tallystick.records import ids
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotWritten, Unfinished
@@ -27,10 +28,9 @@ from tallystick.records.history import Change, Moment, Version, Why
 from tallystick.records.operations import IMPORT_DONE
 from tallystick.records.times import Times
 from tallystick.state import history as timeline
-from tallystick.state.beliefs import Beliefs
 from tallystick.state.history import dependents, why
 from tallystick.state.imports import Taken
-from tallystick.state.state import State
+from tallystick.state.state import PastState, State
 from tallystick.state.version import CurrentVersion
 
 # Events that belong to a user.
@@ -38,6 +38,7 @@ _SOMEONES = (
     "belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "path.", "trust.", "graph.",
     "import.", "relation.",
 )  # fmt: skip
+_MANY = 5_000  # events, after which the rows of a fold are written if they are many
 _SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.")
 
 
@@ -46,7 +47,7 @@ class OpenFolder:
 
     def __init__(self, folder: Path, *, zone: Callable[[], tzinfo] | None = None, **options: Any) -> None:
         store = StateFile(Folder(folder).state)
-        self.state, self._zone = State(store.tables), zone
+        self.state, self._tables, self._zone = State(store.tables), store.tables, zone
         self.outlet: Any = None  # filters what a program may read; None: a person, who may read everything
         self.ledger = Ledger(folder, self.state, reach=_reach, store=store, scratch=_scratch, **options)
 
@@ -86,14 +87,22 @@ class OpenFolder:
         return fresh
 
     @contextmanager
-    def known(self, believed_at: Moment | None = None) -> Iterator[Beliefs]:
+    def known(self, believed_at: Moment | None = None) -> Iterator[State | PastState]:
         """The current beliefs, or those of that moment."""
         with self.ledger.reading():
             if believed_at is None:
                 yield self.state
                 return
-            place = self.seq_at(believed_at)
-        yield timeline.beliefs_at(self.ledger.events(), place)
+            seq = self.seq_at(believed_at)
+            if seq >= max(self.ledger.began, self.ledger.first - 1):
+                yield PastState(TablesAt(self._tables, seq), self.state.paths, seq)
+                return
+        with _scratch() as (state, store):  # the rows begin later; Missing, if the lines were moved away
+            for event in self.ledger.events(stop=seq + 1):
+                state.apply(event)
+                if event.seq % _MANY == 0:
+                    store.spill()
+            yield state
 
     def seq_at(self, moment: Moment) -> int:
         """The last event that had been recorded by then; -1 if there was none. A time is looked up by bisection.
@@ -101,9 +110,10 @@ class OpenFolder:
         A doubtful time refers to no place. Events of the memory that this one continues have the times they had there;
         events that were imported into an existing memory, the time of the import.
         """
-        then, chain, zone = timeline.as_written(moment), self.ledger.chain(), self.state.taken_in.zone
+        then = timeline.as_written(moment)
         if isinstance(then, int):
             return then
+        chain, zone = self.ledger.chain(), self.state.taken_in.zone
         first, times = max(chain.first, zone.began + 1), self.ledger.standing.times
         place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, chain.dates())
         if place > zone.ended:

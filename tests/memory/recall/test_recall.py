@@ -12,7 +12,7 @@ from tallystick.projections.index import batch as desk
 from tallystick.projections.index.block_ids import address
 from tallystick.projections.index.rows import Block
 from tallystick.records.recall import Hit
-from tallystick.state.history import beliefs_at
+from tallystick.state.state import State
 from tests.conftest import at_most
 from tests.refusals import needs_approval, refuses
 
@@ -285,8 +285,12 @@ def test_believed_at_gives_exactly_what_was_held_then(memory, clock, between):
     moments = [*range(-1, len(events) + 2), *(event.ts for event in events)]
     moments += [began + timedelta(minutes=minutes) for minutes in range(-5, 130, 7)]
     for moment in moments:
-        then = beliefs_at(events, m._folder.seq_at(moment)).query(user="me", status="active")
-        expected = sorted((held.body()["id"], held.body()["text"]) for held in then)
+        then, last = State(), m._folder.seq_at(moment)
+        for event in events[: max(last + 1, 0)]:
+            then.apply(event)
+        current = then.query(user="me", status="active")
+        expected = sorted((held.body()["id"], held.body()["text"]) for held in current)
+        assert [each.id for each in m.beliefs.query(believed_at=moment)] == [held.body()["id"] for held in current]
         found = [(name, hit.text) for hit in m.recall("tea", k=50, believed_at=moment) for name in hit.sources]
         assert sorted(found) == expected, moment
 

@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.projections.tables.rows import SCHEMA, Position, TablesInRows
+from tallystick.projections.tables.rows import Position, TablesInRows
+from tallystick.projections.tables.schema import SCHEMA
 from tallystick.state.state import State
 from tallystick.state.tables import TUPLE, TablesInMemory, decoded, dump, encoded
 from tests.projections.index.ledgers import MadeUp, steps

@@ -203,7 +203,7 @@ class FactService:
                 if believed_at is None and not quarantined and self._folder.state.distrusts.of(whose):
                     found += map(fact_of, brought_back(self._folder, self._context.index, (each.ref for each in every)))
         else:
-            found = true_once(self._versions(whose, believed_at).values(), self._context.multi_valued)
+            found = true_once(self._versions(whose, believed_at, wanted.subject).values(), self._context.multi_valued)
         fitting = [
             fact for fact in found
             if wanted.agent in (None, fact.agent) and wanted.fits(fact.payload) and _holds(fact, then)
@@ -211,17 +211,16 @@ class FactService:
         return fitting if quarantined else self._recallable(fitting, whose, believed_at)
 
     def _recallable(self, facts: list[Fact], user: str, believed_at: Moment | None) -> list[Fact]:
-        """Those that recall may serve: of trusted sources, approved, or corroborated."""
-        known = self._folder.state
-        found = [
-            fact for fact in facts
-            if fact.trust not in DEFAULT.quarantined
-            or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
-        ]  # fmt: skip
-        with self._folder.ledger.reading():
-            out = withheld_among(self._folder, self._context.index, (fact.version for fact in found), user)
-            at = None if believed_at is None else self._folder.seq_at(believed_at)
-        return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
+        """Those that recall may serve, or might have served then: of trusted sources, approved, or corroborated."""
+        with self._folder.known(believed_at) as known:
+            found = [
+                fact for fact in facts
+                if fact.trust not in DEFAULT.quarantined
+                or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
+            ]  # fmt: skip
+            against = known.distrusts.of(user)
+            out = withheld_among(against, self._context.index, (fact.version for fact in found))
+        return [fact for fact in found if fact.version not in out]
 
     def get(self, fact_id: str, *, user: str | None = None) -> Fact:
         """A fact by its id, or by that of any of its versions."""
@@ -250,18 +249,19 @@ class FactService:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _versions(self, user: str, believed_at: Moment | None = None) -> dict[str, list[Belief]]:
+    def _versions(
+        self, user: str, believed_at: Moment | None = None, subject: str | None = None
+    ) -> dict[str, list[Belief]]:  # fmt: skip
         """All versions of each visible fact that the ledger has; at least the current one.
 
         Those of a branch's fact begin with those of the ancestor's that it was made from.
         """
-        last = None if believed_at is None else self._folder.seq_at(believed_at)
-        found = of_facts(self._folder.events_of(user), user, last)
         with self._folder.known(believed_at) as known:
-            if believed_at is None:
-                for held in known.facts(user):
-                    if found.keys().isdisjoint(known.ids_of(held)):
-                        found[held.ref] = [held.belief()]
+            first, found = self._folder.ledger.first, dict[str, list[Belief]]()
+            for versions in known.facts_ever(user, subject):
+                here = [held.belief() for held in versions if held.seq >= first]
+                if here or known.by_ref(versions[0].ref):
+                    found[versions[0].ref] = here or [versions[-1].belief()]
             return seen_from(self._path, known, found)
 
     def _seen(self, known: Beliefs, facts: list[CurrentVersion]) -> list[CurrentVersion]:
@@ -329,25 +329,6 @@ def _read(step: dict[str, Any], channel: str, whose: dict[str, Any], **more: Any
 
 
 # -- versions of facts, read back from the ledger ----------------------------------------------------------------------
-
-
-def of_facts(events: Iterable[Event], user: str, last: int | None = None) -> dict[str, list[Belief]]:
-    """Of each fact of a user, by its identity, all versions, oldest first. None after event `last` is read."""
-    known, found = Beliefs(), dict[str, list[Belief]]()
-    for event in events:
-        if last is not None and event.seq > last:
-            break
-        if event.body is None or not known.knows(event.op):
-            continue
-        known.apply(event)
-        said = event.body.get("belief", {})
-        path, name = said.get("path", ""), said.get("id") or event.body.get("id", "")
-        held = known.find(name, user=said.get("user", user), path=path, short=False) if name else None
-        if held is not None and held.user == user:
-            belief = held.belief()
-            if held.ref in found or belief.triple or view_of(belief.views):
-                found.setdefault(held.ref, []).append(belief)
-    return found
 
 
 def seen_from(path: str, known: Beliefs, found: dict[str, list[Belief]]) -> dict[str, list[Belief]]:

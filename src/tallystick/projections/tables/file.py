@@ -14,7 +14,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tallystick.projections.database import inode_of
-from tallystick.projections.tables.rows import SCHEMA, SHAPE, Recorded, TablesInRows
+from tallystick.projections.tables.rows import Recorded, TablesInRows
+from tallystick.projections.tables.schema import SCHEMA, SHAPE
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Position
 

@@ -7,47 +7,46 @@ as nobody else changes them.
 
 A row of a table that declares how is compared with the ledger whenever it is read from the database: it has the numbers
 of the events that it follows from, and must say what these say. So a row that somebody has edited is never used.
+
+Of the tables that are declared so, each row says since which event it has its value, and `state_past` has the values
+before it: see `past.py`.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from tallystick.projections.database import transaction
+from tallystick.projections.tables.schema import SHAPE
 from tallystick.records.errors import Busy
 from tallystick.records.event import Event, Position
-from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, decoded, encoded
+from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, WithoutPast, decoded, encoded
 
 V = TypeVar("V")
 
-SHAPE = 2  # of the rows; raise it when the same events give others
-SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS state_table (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE IF NOT EXISTS state_row (tab INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,"
-    " seqs TEXT,"
-    " PRIMARY KEY (tab, key)) WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS state_position (only INTEGER PRIMARY KEY CHECK (only = 1), shape INTEGER NOT NULL,"
-    " seq INTEGER NOT NULL, hash TEXT NOT NULL, saved BLOB NOT NULL)",
-)
-
-_GET = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key = ?"
-_GET_MANY = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
+_GET = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key = ?"
+_GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
 _ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
-_RANGE = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
-_RANGE_BACK = "SELECT key, value, seqs FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key DESC LIMIT ?"
+_RANGE = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
+_RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
 _ALL = "SELECT key, value FROM state_row WHERE tab = ? ORDER BY key"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
-_SET = (
-    "INSERT INTO state_row VALUES (?, ?, ?, ?)"
-    " ON CONFLICT DO UPDATE SET value = excluded.value, seqs = excluded.seqs"
-)
+_SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+    SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
+_KEEP = f"{_SET} WHERE since <= excluded.since AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
+_DROP_PAST = "DELETE FROM state_past WHERE tab = ? AND key = ?"
+_STEPS = """SELECT key, value, seqs, since, until FROM state_past WHERE tab = ?1 AND key = ?2
+    UNION ALL SELECT key, value, seqs, since, NULL FROM state_row WHERE tab = ?1 AND key = ?2 ORDER BY since"""
+_EVER = """SELECT key FROM state_past WHERE tab = ?1 AND key >= ?2 AND key < ?3
+    UNION SELECT key FROM state_row WHERE tab = ?1 AND key >= ?2 AND key < ?3"""
 _POSITION = "SELECT seq, hash, saved FROM state_position WHERE shape = ?"
 _NO_POSITION = "DELETE FROM state_position"
 _SET_POSITION = "INSERT OR REPLACE INTO state_position VALUES (1, ?, ?, ?, ?)"
@@ -58,18 +57,33 @@ _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
 _CACHED = 20_000  # rows
 
-_UNKNOWN, _GONE = object(), object()
+UNKNOWN, GONE = object(), object()
+_Row = tuple[str, bytes, str | None, int | None]  # the key, the value, its events, and since which of them it is there
 Recorded = Callable[[Iterable[int]], Mapping[int, Event | None]]  # the events of these numbers; see `LedgerReader`
 
 
-class RowTable(Generic[V]):
+class Step(NamedTuple):
+    """The value that a row has from an event on, and the events that it follows from."""
+
+    since: int
+    value: Any
+    seqs: str = ""
+
+
+_ANEW = Step(-2, GONE)  # before the steps of a row whose history is written again: whatever there is of it goes
+
+
+class RowTable(WithoutPast[V]):
     """One table. `changed` are the rows that are not written yet, `known` those that were read."""
 
+    GET, GET_MANY, ANY, COUNT, RANGE, RANGE_BACK = _GET, _GET_MANY, _ANY, _COUNT, _RANGE, _RANGE_BACK
+
     number: int  # in the database that is attached
+    changed: Any  # dict[str, V]
 
     def __init__(self, owner: TablesInRows, name: str, codec: Codec, agrees: Agrees | None) -> None:
-        self._owner, self._name, self.codec, self._agrees = owner, name, codec, agrees
-        self.changed: dict[str, Any] = {}
+        self._owner, self.name, self.codec, self.agrees = owner, name, codec, agrees
+        self.changed = {}
         self.seqs: dict[str, str] = {}  # the events that changed rows follow from, where the table is compared
         self.known: dict[str, Any] = {}
         self.order: list[str] | None = None  # the keys of `changed` in order, once a range of them was asked for
@@ -78,48 +92,50 @@ class RowTable(Generic[V]):
 
     def get(self, key: Key) -> V | None:
         name = encoded(key)
-        found = self.changed.get(name, _UNKNOWN)
-        if found is _UNKNOWN:
-            found = self.known.get(name, _UNKNOWN)
-            if found is _UNKNOWN:
+        found = self.changed.get(name, UNKNOWN)
+        if found is UNKNOWN:
+            found = self.known.get(name, UNKNOWN)
+            if found is UNKNOWN:
                 found = self._read(name)
-        return None if found is _GONE else found
+        return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
         if self.is_filled is False:
-            return _GONE
+            return GONE
         try:
-            rows = self._owner.rows(_GET, self.number, name)
+            rows = self._owner.rows(self.GET, self.number, name)
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
             rows = []
-        found = next((value for _, value in self._loaded(rows)), _GONE)
+        found = next((value for _, value in self._loaded(rows)), GONE)
         self._owner.cache(self, name, found)
         return found
 
-    def _loaded(self, rows: list[tuple[str, bytes, str | None]]) -> list[tuple[str, Any]]:
+    def _loaded(self, rows: list[_Row]) -> list[tuple[str, Any]]:
         """The rows as they are in the database. Busy, if one does not say what the ledger says."""
-        loaded, agrees, recorded = list[tuple[str, Any]](), self._agrees, self._owner.recorded
+        values = self._values(rows, self.changed)
+        return [(row[0], value) for row, value in zip(rows, values, strict=True) if value is not GONE]
+
+    def _values(self, rows: list[_Row], unused: Container[str] = ()) -> list[Any]:
+        """Their values; `GONE`, if one is erased at this moment. Rows of the `unused` names are not compared."""
+        values, agrees, recorded = list[Any](), self.agrees, self._owner.recorded
         try:
-            loaded = [(name, self.codec.load(value)) for name, value, _ in rows]
+            values = [self.codec.load(value) for _, value, *_ in rows]
             if agrees is not None and recorded is not None and rows:
-                named = [[int(seq) for seq in seqs.split()] if seqs else [] for *_, seqs in rows]
+                named = [[int(seq) for seq in seqs.split()] if seqs else [] for _, _, seqs, _ in rows]
                 known = recorded([seq for seqs in named for seq in seqs])
-                erased = set[str]()
-                for (name, value), seqs in zip(loaded, named, strict=True):
-                    if name in self.changed:  # and so it is not used
-                        continue
+                for place, ((name, _, _, since), seqs) in enumerate(zip(rows, named, strict=True)):
                     events = [known[seq] for seq in seqs or (-1,) if seq in known]
-                    if None in events:
-                        continue  # it is from a part of the ledger that was moved away
+                    if name in unused or None in events:
+                        continue  # None: it is from a part of the ledger that was moved away
                     whole = [event for event in events if event is not None]
-                    if any(event.body is None for event in whole):  # somebody erases it at this moment
-                        erased.add(name)
-                    elif not seqs or len(whole) < len(seqs) or not agrees(decoded(name), value, whole):
-                        self._owner.distrust(f"{self._name} {name.replace(SEPARATOR, ' ')}")
-                loaded = [row for row in loaded if row[0] not in erased]
+                    is_whole = 0 < len(seqs) == len(whole) and since in (None, seqs[-1])
+                    if any(event.body is None for event in whole):
+                        values[place] = GONE
+                    elif not is_whole or not agrees(decoded(name), values[place], whole):
+                        self._owner.distrust(f"{self.name} {name.replace(SEPARATOR, ' ')}")
         except (ValueError, TypeError, LookupError, AttributeError):
-            self._owner.distrust(self._name)
-        return loaded
+            self._owner.distrust(self.name)
+        return values
 
     def __contains__(self, key: Key) -> bool:
         return self.get(key) is not None
@@ -128,15 +144,15 @@ class RowTable(Generic[V]):
         if self.changed:
             return next(self.under(), None) is not None
         if self.is_filled is None:
-            self.is_filled = bool(self._owner.rows(_ANY, self.number))
+            self.is_filled = bool(self._owner.rows(self.ANY, self.number))
         return self.is_filled
 
     def set(self, key: Key, value: V) -> None:
-        self._change(encoded(key), value, self._because(key, value) if self._agrees else "")
+        self._change(encoded(key), value, self._because(key, value) if self.agrees else "")
 
     def drop(self, key: Key) -> None:
         if self.get(key) is not None:
-            self._change(encoded(key), _GONE)
+            self._change(encoded(key), GONE)
 
     def move(self, key: Key, to: Key) -> None:
         if (value := self.get(key)) is not None:
@@ -149,30 +165,30 @@ class RowTable(Generic[V]):
         event = self._owner.event
         if event is None:
             return ""
-        is_all = self._agrees is not None and self._agrees(key, value, [event])
+        is_all = self.agrees is not None and self.agrees(key, value, [event])
         return str(event.seq) if is_all else f"{self._seqs_of(encoded(key))} {event.seq}"
 
     def _seqs_of(self, name: str) -> str:
         if name in self.changed:
             return self.seqs.get(name, "")
-        return next((seqs or "" for *_, seqs in self._owner.rows(_GET, self.number, name)), "")
+        return next((seqs or "" for _, _, seqs, _ in self._owner.rows(self.GET, self.number, name)), "")
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
         if self._owner.undo is not None:
-            self._owner.undo.append((self, name, (self.changed.get(name, _UNKNOWN), self.seqs.get(name, ""))))
-        if self.order is not None and name not in self.changed:
-            insort(self.order, name)
+            self._owner.undo.append((self, name, (self.changed.get(name, UNKNOWN), self.seqs.get(name, ""))))
         self.put_back(name, (value, seqs))
 
     def put_back(self, name: str, before: Any) -> None:
         value, seqs = before
-        if value is _UNKNOWN:
+        if value is UNKNOWN:
             self.changed.pop(name, None)
             self.seqs.pop(name, None)
             self.order = None
         else:
+            if self.order is not None and name not in self.changed:
+                insort(self.order, name)
             self.changed[name] = value
-            if self._agrees:
+            if self.agrees:
                 self.seqs[name] = seqs
 
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
@@ -195,7 +211,7 @@ class RowTable(Generic[V]):
         if (low, high) in self.empty:
             return
         size, more = _CHUNKS
-        statement = _RANGE_BACK if reverse else _RANGE
+        statement = self.RANGE_BACK if reverse else self.RANGE
         while rows := self._owner.rows(statement, self.number, low, high, size):
             yield from self._loaded(rows)
             if len(rows) < size:
@@ -212,21 +228,115 @@ class RowTable(Generic[V]):
             count = sum(1 for _ in self.under(*prefix, after=after))
             return count if most is None else min(count, most)
         limit = _MANY if most is None else most
-        return int(self._owner.rows(_COUNT, self.number, low, high, limit)[0][0])
+        return int(self._owner.rows(self.COUNT, self.number, low, high, limit)[0][0])
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
         for start in range(0, len(names), _CHUNKS[1]) if len(names) > 1 else ():
             part = names[start : start + _CHUNKS[1]]
-            found = dict(self._loaded(self._owner.rows(_GET_MANY, self.number, orjson.dumps(part).decode())))
+            found = dict(self._loaded(self._owner.rows(self.GET_MANY, self.number, orjson.dumps(part).decode())))
             for name in part:
-                self._owner.cache(self, name, found.get(name, _GONE))
-
+                self._owner.cache(self, name, found.get(name, GONE))
 
     def dumped(self) -> Iterator[tuple[str, bytes]]:
         if self.changed:
             return ((encoded(key), self.codec.dump(value)) for key, value in self.under())
         return iter(self._owner.db.execute(_ALL, (self.number,)))
+
+    def changes(self) -> int:
+        """The number of changes that are not written yet."""
+        return len(self.changed)
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Write those that have a value, in the transaction of the caller, who removes the others."""
+        number, dump, seqs = self.number, self.codec.dump, self.seqs.get
+        rows = self.changed.items()
+        fresh = [(number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE]
+        db.executemany(_SET, sorted(fresh, key=itemgetter(1)))
+
+    def discard(self) -> None:
+        """Forget what is not written, or is written now."""
+        self.changed.clear()
+        self.seqs.clear()
+        self.empty.clear()
+        self.order = None
+
+
+class KeptTable(RowTable[V]):
+    """A table whose rows are kept as they were after each event.
+
+    `steps` has of each row in `changed` the values that are not written yet. When they are written one by one, a
+    trigger moves each value that is replaced to `state_past`; the same value again is no change.
+    """
+
+    def __init__(self, owner: TablesInRows, name: str, codec: Codec, agrees: Agrees | None) -> None:
+        super().__init__(owner, name, codec, agrees)
+        self.steps: dict[str, tuple[Step, ...]] = {}
+
+    def _change(self, name: str, value: Any, seqs: str = "") -> None:
+        event, steps = self._owner.event, self.steps.get(name, ())
+        step = Step(event.seq if event else -1, value, seqs)
+        self._replace(name, (*(steps[:-1] if steps and steps[-1].since == step.since else steps), step))
+
+    def _replace(self, name: str, steps: tuple[Step, ...]) -> None:
+        if self._owner.undo is not None:
+            self._owner.undo.append((self, name, self.steps.get(name, ())))
+        self.put_back(name, steps)
+
+    def put_back(self, name: str, before: Any) -> None:
+        super().put_back(name, before[-1][1:] if before else (UNKNOWN, ""))
+        self.steps[name] = before
+        if not before:
+            del self.steps[name]
+
+    def steps_of(self, key: Key) -> tuple[Step, ...]:
+        """Every value that a row has had, oldest first, each since which event; `GONE` where it was not there."""
+        name = encoded(key)
+        fresh = self.steps.get(name, ())
+        if fresh[:1] == (_ANEW,):
+            return fresh[1:]
+        found, end, rows = list[Step](), _ANEW.since, self._owner.rows(_STEPS, self.number, name)
+        for (*_, seqs, since, until), value in zip(rows, self._values([row[:4] for row in rows]), strict=True):
+            if found and since > end:
+                found.append(Step(end, GONE))
+            found.append(Step(since, value, seqs or ""))
+            end = since if until is None else until
+        if found and end > found[-1].since:
+            found.append(Step(end, GONE))
+        return (*found, *(step for step in fresh if step.since > end))
+
+    def history(self, key: Key) -> list[V]:
+        return [step.value for step in self.steps_of(key) if step.value is not GONE]
+
+    def ever(self, *prefix: str) -> list[Key]:
+        low, high = _bounds(prefix, "")
+        names = dict.fromkeys(name for (name,) in self._owner.rows(_EVER, self.number, low, high))
+        names.update(dict.fromkeys(name for name in self.steps if low <= name < high))
+        return [decoded(name) for name in names]
+
+    def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
+        steps = self.steps_of(key)
+        rest = [Step(one.since, GONE) if one.value is GONE or not gone or gone(one.value) else one for one in steps]
+        if rest != list(steps):
+            self._replace(encoded(key), (_ANEW, *rest))
+
+    def changes(self) -> int:
+        return sum(map(len, self.steps.values()))
+
+    def write(self, db: sqlite3.Connection) -> None:
+        number, dump = self.number, self.codec.dump
+        if anew := [(number, name) for name, steps in self.steps.items() if steps[0] is _ANEW]:
+            db.executemany(_DROP, anew)
+            db.executemany(_DROP_PAST, anew)
+        db.executemany(_KEEP, [
+            (number, name, None if value is GONE else dump(value), seqs or None, since)
+            for name, steps in self.steps.items() for since, value, seqs in steps if since > _ANEW.since
+        ])  # fmt: skip
+
+    def discard(self) -> None:
+        super().discard()
+        self.steps.clear()
+
 
 
 class TablesInRows(Undo):
@@ -242,9 +352,15 @@ class TablesInRows(Undo):
         self._cached = 0
 
     def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
-        assert name not in self.tables, name
-        made = self.tables[name] = RowTable(self, name, codec, agrees)
-        return made
+        return self._declared(RowTable(self, name, codec, agrees))
+
+    def kept(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
+        return self._declared(KeptTable(self, name, codec, agrees))
+
+    def _declared(self, table: RowTable[Any]) -> RowTable[Any]:
+        assert table.name not in self.tables, table.name
+        self.tables[table.name] = table
+        return table
 
     def rows(self, statement: str, *values: object) -> list[Any]:
         """The rows of a query. Busy, if the database cannot be read: it is made again by the next call."""
@@ -301,20 +417,16 @@ class TablesInRows(Undo):
     def discard(self) -> None:
         """Forget what is not written."""
         for table in self.tables.values():
-            table.changed.clear()
-            table.seqs.clear()
-            table.order = None
+            table.discard()
         self.forget()
 
     def clear(self) -> None:
         """Empty all tables, in the database too."""
         with self.writing():
-            self.db.execute("DELETE FROM state_row")
-            self.db.execute("DELETE FROM state_position")
+            for name in ("state_row", "state_past", "state_position"):
+                self.db.execute(f"DELETE FROM {name}")
         self.discard()
-        self.position = None
-
-    # -- the database ------------------------------------------------------------------------------------------------
+        self.position = self.event = None
 
     def look(self) -> Position | None:
         """The position of the rows in the database; None if there is none of this shape."""
@@ -326,29 +438,22 @@ class TablesInRows(Undo):
         return position
 
     def changes(self) -> int:
-        """The number of rows that are not written yet."""
-        return sum(len(table.changed) for table in self.tables.values())
+        """The number of changes that are not written yet."""
+        return sum(table.changes() for table in self.tables.values())
 
     def save(self, position: Position | None) -> None:
         """Write what is not written, and the position that it belongs to; None: there is none."""
-        fresh, gone = list[tuple[int, str, bytes, str | None]](), list[tuple[int, str]]()
         changed = [table for table in self.tables.values() if table.changed]
-        for table in changed:
-            number, dump, seqs = table.number, table.codec.dump, table.seqs.get
-            for name, value in table.changed.items():
-                gone.append((number, name)) if value is _GONE else fresh.append((number, name, dump(value), seqs(name)))
         with self.writing():
-            self.db.executemany(_SET, sorted(fresh))
-            if gone:
+            for table in changed:
+                table.write(self.db)
+                gone = [(table.number, name) for name, value in table.changed.items() if value is GONE]
                 self.db.executemany(_DROP, gone)
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
         for table in changed:
             self._cached += len(table.changed)
             table.known.update(table.changed)
-            table.changed.clear()
-            table.seqs.clear()
-            table.empty.clear()
-            table.order = None
+            table.discard()
             table.is_filled = None
         if self._cached > _CACHED:
             self._drop_known()
@@ -380,7 +485,7 @@ def _merged(rows: Iterator[tuple[str, V]], fresh: dict[str, Any], reverse: bool)
             row = next(rows, None)
         if row is not None and row[0] == name:
             row = next(rows, None)
-        if fresh[name] is not _GONE:
+        if fresh[name] is not GONE:
             yield name, fresh[name]
     while row is not None:
         yield row
