@@ -98,7 +98,9 @@ class OpenFolder:
                 yield PastState(TablesAt(self._tables, seq), self.state.paths, seq)
                 return
         with _scratch() as (state, store):  # the rows begin later; Missing, if the lines were moved away
-            for event in self.ledger.events(stop=seq + 1):
+            for event in self.ledger.events():
+                if event.seq > seq:
+                    break
                 state.apply(event)
                 if event.seq % _MANY == 0:
                     store.spill()

@@ -38,6 +38,7 @@ def test_the_past_is_read_without_a_line_of_the_ledger(memory, monkeypatch):
     assert (texts(memory, three), texts(memory, now)) == (["tea at two"], ["the port is 5432"])
     assert texts(memory, -1) == []
     assert [change.after and change.after.text for change in memory.diff(two, three)] == ["tea at two"]
+    monkeypatch.undo()  # whoever closes the memory may read it
 
 
 def test_what_is_erased_was_never_held_and_leaves_no_row(memory):
