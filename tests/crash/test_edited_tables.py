@@ -217,7 +217,7 @@ def test_a_row_that_was_edited_is_reported_and_made_again(made: Path, tmp_path: 
     forged = "UPDATE state_row SET value = CAST(replace(CAST(value AS TEXT), 'opens at ten', ?) AS BLOB)"
     assert edit(folder / "state.db", forged, FORGED)
     with Memory(folder, embedder="none") as memory:
-        with pytest.raises(Busy, match="not what the ledger says"):
+        with pytest.raises(Busy):
             memory.get("hours")
         assert memory.get("hours").text == "The harbour opens at ten"
     with Memory(folder, embedder="none") as memory:

@@ -1,4 +1,4 @@
-"""What the ledger says, for those who serve rows: nobody is told what was never recorded.
+"""What the ledger says, for those who serve rows: nothing is served that was never recorded.
 
 Rows may be edited by whoever can write their file. So before words leave, they are compared with the event that
 recorded them: the words themselves, whose they are, who said them, and what released them from quarantine.

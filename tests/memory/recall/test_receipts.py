@@ -1,6 +1,5 @@
 """Receipts of what was recalled: kept without holding anybody up, found again, and emptied with what they tell of."""
 
-import json
 import threading
 import time
 from contextlib import suppress
