@@ -75,7 +75,7 @@ def test_without_room_for_temporary_files_a_check_says_so_and_calls_nothing_dama
 
     monkeypatch.setattr(TablesInRows, "save", full)
 
-    with pytest.raises(Busy, match="make room in the temporary folder"):
+    with pytest.raises(Busy, match="temporary"):
         check(root)
 
 
