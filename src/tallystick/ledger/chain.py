@@ -25,6 +25,7 @@ _SEQ = re.compile(rb'\{"seq":(\d{1,16}),')
 _OUR_KEYS = (b'"batch":', b'"left":', b'"digest":"', b'"prev":"')
 _BEGINS = b'\n{"seq":'
 _NEAR = 1 << 14
+_BLOCK = 1 << 17  # bytes that are read at once, at most
 _NOTHING = (0, b"")
 
 
@@ -68,7 +69,7 @@ def raw_lines(fd: int, start: int, end: int) -> Iterator[tuple[int, bytes]]:
     """The whole lines between two offsets, each with its own offset. The first few cost little."""
     pieces, at, reach = list[bytes](), start, 1 << 14  # of a line whose end is not read yet, and where it begins
     while start < end and (block := os.pread(fd, min(reach, end - start), start)):
-        start, reach = start + len(block), min(2 * reach, 1 << 17)
+        start, reach = start + len(block), min(2 * reach, _BLOCK)
         position = 0
         while (cut := block.find(b"\n", position)) >= 0:
             line = block[position : cut + 1]

@@ -87,7 +87,7 @@ class Ring(NamedTuple):
 
 
 class _Link(NamedTuple):
-    """The place of a version that rests on something or replaces something; in the latter case, what."""
+    """The place of a version that has dependencies or replaces others, and, if it does, which it replaces."""
 
     path: str
     line: int
@@ -302,7 +302,7 @@ class Surveyor:
         return next(spot for name in reversed(state.ids_of(belief)) if (spot := self._spot(name)))
 
     def _spot(self, version: str) -> Spot | None:
-        """The place of a version that rests on or replaces something."""
+        """The place of a version with such a link."""
         found = self._links.get(version)
         return Spot(Path(found.path), *found[1:4]) if found else None
 

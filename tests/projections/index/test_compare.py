@@ -36,6 +36,13 @@ def test_a_row_too_many_and_one_too_few_are_told_apart(pair):
     }  # fmt: skip
 
 
+def test_one_last_row_too_many_is_found_on_either_side(pair):
+    one, two = pair
+    one.db.execute("INSERT INTO system_config VALUES ('zz', '1')")
+    assert list(differences(one, two)) == [Difference("system_config", ("zz", "1"), True)]
+    assert list(differences(two, one)) == [Difference("system_config", ("zz", "1"), False)]
+
+
 @pytest.mark.parametrize("value", [None, -1, 1.5, "", "z", "ÿ", "\U0001f375", b"", b"\xff"])
 def test_a_changed_cell_is_found_in_every_column_of_every_table_whatever_it_is_changed_to(pair, value):
     one, two = pair
