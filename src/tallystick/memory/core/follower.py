@@ -74,7 +74,7 @@ class Follower(ABC, Generic[File]):
                 comes_next = bool(events) and (mark.seq, mark.shape) == (events[0].seq - 1, db.shape)
                 if comes_next and self._is_in_the_chain(mark):
                     self._left = db.catch_up(events)
-            except (OSError, *self.wrong):
+            except self.wrong:
                 self.close()
 
     def fix(self, error: Exception, *, is_last: bool = False) -> None:

@@ -9,7 +9,7 @@ saved in those segments is only there, and they are asked for.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -68,7 +68,7 @@ class GraphAt(Follower[GraphFile]):
             self.fix(error, is_last=False)
         return self._level()
 
-    def follow(self, events: list[Event]) -> None:
+    def follow(self, events: Sequence[Event]) -> None:
         """Follow what was just written, if the graph is open."""
         if self._db is not None:
             super().follow(events)
