@@ -39,7 +39,7 @@ def filled(folder: Path, blocks: int) -> None:
                 for number in range(start, min(start + 1000, blocks)):
                     text = f"{_WHO[number % 8]} {_DID[number % 7]} {_WHAT[number // 7 % 8]} on trip {number}"
                     memory.remember(text, key=f"trip-{number}")
-        memory.recall("who painted the harbour?")
+        memory.embed()
 
 
 def run(*command: str) -> float:

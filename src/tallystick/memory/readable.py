@@ -6,6 +6,7 @@ Every read includes what other processes wrote. Results are the caller's own cop
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date
 from functools import cached_property, wraps
 from inspect import signature
@@ -22,7 +23,7 @@ from tallystick.memory.services import Services
 from tallystick.memory.trust.sources import SourceService, is_shown
 from tallystick.records.audit import AuditLine, Auditor
 from tallystick.records.belief import Belief
-from tallystick.records.errors import Refused
+from tallystick.records.errors import Busy, Refused
 from tallystick.records.event import Event
 from tallystick.records.frame import Frame
 from tallystick.records.history import Moment
@@ -336,6 +337,8 @@ class ReadableMemory:
         """
         from tallystick.memory.recall.evaluate import put_all
 
+        with suppress(Busy):  # then they are answered without vectors, as any question is
+            self.embed(user=user)
         return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
 
     def _frame(self, frame: str | Frame | None) -> Frame | None:

@@ -98,7 +98,7 @@ class RecallResult(list[Hit]):
         self.nearly = tuple(nearly)  # if reasons were requested
         self.served = tuple(served)  # the source of each hit, by its id in the ledger
         self.receipt = ""  # its receipt, if one was recorded
-        self.notice = ""  # why it may lack something, in one line: vectors are still being made
+        self.incomplete = ""  # why it may lack something, in one line: vectors are still being made
 
     @property
     def nothing_fits(self) -> bool:
@@ -115,7 +115,7 @@ class RecallResult(list[Hit]):
             "question": self.question, "frame": self.frame, "fit": self.fit, "floor": self.floor,
             "hits": [hit.to_dict() for hit in self], "nearest": [hit.to_dict() for hit in self.nearest],
             "nearly": [each.to_dict() for each in self.nearly], "receipt": self.receipt,
-            "notice": self.notice,
+            "incomplete": self.incomplete,
         }  # fmt: skip
 
 
@@ -175,7 +175,7 @@ class FilledFrame(Displayable):
     budget: int = 0
     receipt: str = ""  # its receipt, if one was recorded
     more: int = 0  # the number of those that are neither in `hits` nor in `dropped`
-    notice: str = ""  # why it may lack something, in one line: vectors are still being made
+    incomplete: str = ""  # why it may lack something, in one line: vectors are still being made
 
     def __post_init__(self) -> None:
         if self.text and self.used > self.budget:

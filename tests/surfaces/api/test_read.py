@@ -232,4 +232,4 @@ def test_an_answer_that_lacks_vectors_says_so(api, monkeypatch):
 
     found = api.post("/v1/recall", json={"question": "tea"}).json()
     assert [hit["text"] for hit in found["hits"]] == ["Ana prefers tea"]
-    assert found["notice"] == "vectors are being made: 0 of 1; answered by words"
+    assert found["incomplete"] == "vectors are being made: 0 of 1; answered by words"

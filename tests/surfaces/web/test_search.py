@@ -250,6 +250,6 @@ def test_an_answer_that_lacks_vectors_says_so(tmp_path, monkeypatch):
     with Memory(tmp_path / "memory") as m, Web(m) as web:
         m.remember("Ana prefers tea")
 
-        page = web.page("/search?question=tea")
+        page = web.page("/search?q=tea")
         assert len(found(page)) == 1
         assert "vectors are being made: 0 of 1; answered by words" in page.text

@@ -51,7 +51,7 @@ class Read(NamedTuple, Generic[Answer]):
     answer: Answer
     head: Head  # the last event that it was made from
     ask: Ask  # as it was answered: perhaps by words alone
-    notice: str
+    incomplete: str  # why it may lack something
 
 
 WITHHELD = "(withheld)"  # in place of a text
@@ -153,8 +153,8 @@ class RecallService:
         """At most `k` hits, or the nearest if nothing fits; with `explain`, also what distrust leaves out."""
         from tallystick.recall.pipeline import answer
 
-        found, head, ask, notice = self._read(self.asking(query), answer, on_progress)
-        query, found.notice = replace(query, by_words=ask.by_words), notice
+        found, head, ask, incomplete = self._read(self.asking(query), answer, on_progress)
+        query, found.incomplete = replace(query, by_words=ask.by_words), incomplete
         if self._context.settings.receipts if receipt is None else receipt:
             hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
             found.receipt = self._keep(ask, head, hits, ask.k, query, keep_question=keep_question)
@@ -178,25 +178,25 @@ class RecallService:
         from tallystick.recall.vectors import NoVectors, VectorsPending
 
         self._prepare(ask, on_progress)
-        ledger, notice = self._folder.ledger, ""
+        ledger, incomplete = self._folder.ledger, ""
         with ledger.reading():
             given = partial(work, ask=ask, meaning=self._means(ask), erasures=ledger.standing.erasures)
             try:
                 found = self._index.read(given, on_progress, at=ask.scope.at)
                 if not ask.by_words:
-                    notice = self._notice(ask.scope.user)
+                    incomplete = self._incomplete(ask.scope.user)
             except NoVectors as error:
                 if isinstance(error, VectorsPending):
-                    notice = f"{error}; answered by words"
+                    incomplete = f"{error}; answered by words"
                     self._maker.start(ask.scope.user)
                 else:
                     self._notify(f"{error}; recalled by words only")
                 ask = replace(ask, by_words=True)
                 given = partial(given, ask=ask, meaning=self._plain)
                 found = self._index.read(given, on_progress, at=ask.scope.at)
-            return Read(found, self._head(), ask, notice)
+            return Read(found, self._head(), ask, incomplete)
 
-    def _notice(self, user: str) -> str:
+    def _incomplete(self, user: str) -> str:
         """What an answer says, if vectors of a slow embedder are missing. They are made from now on."""
         made, total = self.meaning.progress(user)
         if made == total:
@@ -246,8 +246,8 @@ class RecallService:
                 return *kept, self._head(), ask
         read = self._read(ask, partial(self._fill, frame=frame, budget=budget))
         done, served, expires, changed = read.answer
-        if read.notice:  # soon there is more to show
-            done = replace(done, notice=read.notice)
+        if read.incomplete:  # soon there is more to show
+            done = replace(done, incomplete=read.incomplete)
         elif frame.cache and self._may_cache(frame):
             seconds, now = frame.cache["ttl_seconds"], ask.scope.now
             self._frames.put(key, changed, seconds, now, expires or "", done, served)

@@ -186,7 +186,7 @@ class Reader:
             map(self.hit, found), question=found.question, fit=found.fit, floor=found.floor,
             nearest=self.out(found.nearest), nearly=self.out(found.nearly), served=found.served, frame=found.frame,
         )  # fmt: skip
-        made.receipt, made.notice = found.receipt, found.notice
+        made.receipt, made.incomplete = found.receipt, found.incomplete
         return made
 
     def replayed(self, found: Replayed) -> Replayed:

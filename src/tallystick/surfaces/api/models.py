@@ -115,7 +115,7 @@ def rows(name: str, field: str, record: Any, example: Any, about: str, order: st
 AT = "2026-05-03T14:00:00.000000Z"
 HASH = "67069282a2d256d25d7c7f64bf98fc0921ec8fde9b741fecf62b535778932515"
 _WITHHELD = (str, "Why recall leaves it out and its text is empty for programs; else empty.")
-_NOTICE = "Why it may lack something, in one line: vectors are still being made. Else empty."
+_INCOMPLETE = "Why it may lack something, in one line: vectors are still being made. Else empty."
 _RECEIPT = "The id of the receipt, if one was recorded; else empty."
 _MASKED = (list[str], "The kinds of secrets that were masked in it.")
 
@@ -293,14 +293,14 @@ NearMiss = model(
 RecallResult = model(
     "RecallResult", None, "The answer of a recall.", {
         "question": "what does Ana prefer?", "frame": "", "fit": 0.93, "floor": 0.2, "hits": [HIT], "nearest": [],
-        "nearly": [], "receipt": "", "notice": "",
+        "nearly": [], "receipt": "", "incomplete": "",
     },
     question=(str, "The question."), frame=(str, "The frame whose weights were used."),
     fit=(float, "How likely the best candidate answers."), floor=(float, "The score below which nothing is served."),
     hits=(list[recall.Hit], "Best first. Empty, if nothing fits."),
     nearest=(list[recall.Hit], "The closest memories, if nothing fits."),
     nearly=(list[recall.NearMiss], "With `explain`: the next candidates, and why they are not hits."),
-    receipt=(str, _RECEIPT), notice=(str, _NOTICE),
+    receipt=(str, _RECEIPT), incomplete=(str, _INCOMPLETE),
 )  # fmt: skip
 Dropped = model(
     "Dropped", recall.Dropped, "A memory that was found for a frame and is not in its text.",
@@ -314,12 +314,12 @@ FilledFrame = model(
     "FilledFrame", recall.FilledFrame, "Text for a prompt, within a token budget.", {
         "frame": "attention", "question": "tea?", "text": "## What bears on this\n\n- Ana prefers tea\n", "hits": [HIT],
         "dropped": [], "used": 21, "budget": 2000, "is_whole": True, "receipt": "", "more": 0,
-        "notice": "",
+        "incomplete": "",
     },
     frame="The name of the frame.", question="The question.", text="The text; empty, if there is nothing to show.",
     hits="The memories in the text, in order.", dropped="The memories that were found and are not in the text.",
     used="Tokens of the text.", budget="The token budget.", is_whole=(bool, "true, if all guaranteed ones are in it."),
-    receipt=_RECEIPT, more="How many more would fit the question and are not listed.", notice=_NOTICE,
+    receipt=_RECEIPT, more="How many more would fit the question and are not listed.", incomplete=_INCOMPLETE,
 )  # fmt: skip
 Frame = model(
     "Frame", frame.Frame, "How to recall for a purpose.", {

@@ -82,7 +82,7 @@ def _recall(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "question": found.question, "frame": found.frame, "fit": found.fit, "floor": found.floor, "hits": list(found),
         "nearest": found.nearest, "nearly": found.nearly, "receipt": found.receipt,
-        "notice": found.notice,
+        "incomplete": found.incomplete,
     }  # fmt: skip
 
 

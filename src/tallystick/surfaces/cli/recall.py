@@ -138,7 +138,7 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
             who = "" if memory.user == OWNER else memory.user
             value = found if explain or receipt else list(found)
             call.answer(value, _page(found, who, explain=explain, receipt=receipt or explain))
-            _note(call, found.notice)
+            _note(call, found.incomplete)
     return 0
 
 
@@ -174,14 +174,14 @@ def _frame(call: Call, memory: Memory, question: str, request: dict[str, Any]) -
         call.print(filled.to_dict() | {"receipt": filled.receipt})
     elif filled.text:
         click.echo("\n".join(lines(filled.text.rstrip("\n"))))
-    _note(call, filled.notice)
+    _note(call, filled.incomplete)
     for line in _frame_notes(filled, explain="explain" in request, receipt="receipt" in request):
         call.note(line)
 
 
-def _note(call: Call, notice: str) -> None:
-    if notice and not call.json:
-        call.note(dim(f"{notice}; run `tallystick rebuild-index` to make them now"))
+def _note(call: Call, incomplete: str) -> None:
+    if incomplete and not call.json:
+        call.note(dim(f"{incomplete}; run `tallystick rebuild-index` to make them now"))
 
 
 # -- hits --------------------------------------------------------------------------------------------------------------

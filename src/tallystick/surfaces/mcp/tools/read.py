@@ -96,10 +96,10 @@ class RecallResult(Data):
     nearest: list[Nearest] | None = maybe("If nothing fits: the closest memories. They are not answers.")
     nearly: list[Nearest] | None = maybe("If explain was asked: the next candidates, and why they were not served.")
     receipt: str | None = maybe("The id of the receipt, if one was recorded.")
-    pending: str | None = maybe("Why the answer may lack something: vectors are still being made.")
+    incomplete: str | None = maybe("Why the answer may lack something: vectors are still being made.")
 
     def text(self) -> str:
-        return "\n".join(filter(None, (self._text(), self.pending)))
+        return "\n".join(filter(None, (self._text(), self.incomplete)))
 
     def _text(self) -> str:
         if self.filled is not None:
@@ -128,7 +128,7 @@ def _recall(context: CallContext, args: RecallArgs) -> RecallResult:
         notes=[of_hit(hit, explain=args.explain) for hit in found], receipt=found.receipt or None,
         nearest=[Nearest(id=hit.id, score=round(hit.score, 3)) for hit in found.nearest[:3]] or None,
         nearly=[Nearest(id=each.hit.id, score=round(each.hit.score, 3), why=each.why) for each in found.nearly] or None,
-        pending=found.notice or None,
+        incomplete=found.incomplete or None,
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def _fill_frame(context: CallContext, args: RecallArgs, scope: dict[str, Any]) -
     return RecallResult(
         notes=[of_hit(hit, explain=args.explain) for hit in filled.hits], filled=filled.text,
         nearly=[Nearest(id=each.id, score=0.0, why=each.why) for each in filled.dropped] if args.explain else None,
-        receipt=filled.receipt or None, pending=filled.notice or None,
+        receipt=filled.receipt or None, incomplete=filled.incomplete or None,
     )  # fmt: skip
 
 
