@@ -261,14 +261,18 @@ class World:
 
     def erase(self, name: str) -> None:
         soon = self.now.without(name, self._step("erase", name).number, self._ever)
+        before = {each for each in self._copies_here() if not [*(self.root / "backup" / each).glob("sealed/state-*")]}
         self._do(soon, lambda: self.ledger.erase(lambda: ([name], speaks_of(name))))
         self._look_at_copies()
+        self.copies |= dict.fromkeys(self._copies_here() - before, self.now)
+
+    def _copies_here(self) -> set[str]:
+        return {path.name for path in (self.root / "backup").glob("*")}
 
     def _look_at_copies(self) -> None:
         """An erasure empties lines of copies; those of a pruned ledger it removes, and one of now takes their place."""
-        here = {path.name for path in (self.root / "backup").glob("*") if "-before-restore" not in path.name}
-        copies = {name: replace(story, gone=story.gone | self.now.gone) for name, story in self.copies.items()}
-        self.copies = {name: copies.get(name, self.now) for name in sorted(here)}
+        here = self._copies_here() & self.copies.keys()
+        self.copies = {name: replace(self.copies[name], gone=self.copies[name].gone | self.now.gone) for name in here}
 
     def backup(self) -> None:
         made = list[Path]()

@@ -102,6 +102,30 @@ def test_an_erasure_reaches_it_and_every_copy_of_it(pruned):
     assert not copy.exists() or fresh == copy
 
 
+def test_an_erasure_reaches_it_also_where_the_segments_are_still_here(pruned):
+    put_back(pruned, pruned.parent / "away")
+    with opened(pruned) as ledger:
+        ledger.erase(lambda: (["n3"], speaks_of("n3")))
+        assert files_with(pruned, "words 3") == []
+        ledger.prune(pruned.parent / "again")
+    assert "n3" not in held(pruned)
+
+
+def test_what_was_erased_before_a_prune_stays_erased_when_an_older_copy_is_restored(tmp_path):
+    root = tmp_path / "memory"
+    fill(root, 5)
+    with opened(root) as ledger:
+        copy = ledger.back_up(tmp_path / "elsewhere")
+        ledger.erase(lambda: (["n3"], speaks_of("n3")))
+        ledger.compact()
+        ledger.prune(tmp_path / "away")
+
+    restore_from(root, copy)
+
+    assert list(held(root)) == ["n0", "n1", "n2", "n4"]
+    assert files_with(root, "words 3") == []
+
+
 def test_a_copy_of_it_is_restored_where_nothing_else_is_left_and_not_if_it_has_what_was_erased(pruned, tmp_path):
     with opened(pruned) as ledger:
         copy = ledger.back_up(tmp_path / "elsewhere")

@@ -122,7 +122,7 @@ class Told(RuleBasedStateMachine):
             assert fold(events) == self.world.now.state()
         gone = [step for step in self.world._ever if step.number in self.world.now.gone and step.what == "put"]
         for step in gone[-3:]:
-            assert files_with(self.world.root, step.words) == []
+            assert files_with(self.world.root, step.words) == [], step
 
 
 TestTold = Told.TestCase

@@ -43,6 +43,8 @@ from tallystick.ledger.scan import START, LedgerNote, Place, scan_path
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 
+_HASH = 64  # characters
+
 # -- making a backup ---------------------------------------------------------------------------------------------------
 
 
@@ -148,21 +150,19 @@ def check_copy(source: Path) -> Copy:
             where = f"{path}, event {bad.seq} at byte {bad.offset}"
             raise Damaged(f"the copy is damaged: {where}: {bad.why}; use another copy")
     if chain.first:
-        sealed_state.find(folder, [note for _, found in scans for note in found.notes], chain.first)
+        state = sealed_state.find(folder, [note for _, found in scans for note in found.notes], chain.first)
+        named |= state.erased
     return Copy(folder, place, named - erased)
 
 
 def named_in(folder: Folder) -> set[str]:
-    """The lines that the events of a ledger name as erased, as far as it can be read.
-
-    Lines that a repair gave up are not among them: their data was lost, and a copy that still has it is welcome.
-    """
-    notes = (note for note in _notes_in(folder) if note.op in (fmt.ERASE, fmt.RESTORE))
-    return {line for note in notes for line in note.lines}
+    """The lines that a ledger names as erased, as far as it can be read."""
+    return {name for name in _erased_in(folder) if len(name) == _HASH}
 
 
-def _ids_erased(folder: Folder) -> set[str]:
-    return {name for note in _notes_in(folder) if note.op == fmt.ERASE for name in note.body.get("ids", ())}
+def _erased_in(folder: Folder) -> set[str]:
+    """The same, and the ids."""
+    return sealed_state.erased_by(_notes_in(folder)).union(*(each.erased for each in sealed_state.found_in(folder)))
 
 
 def left_in(folder: Folder) -> list[tuple[int, str]]:
@@ -225,7 +225,7 @@ def _restore(
         left = max(left, (end.seq, end.hash))
     earlier = [head for head in left_in(folder) if head != left]
     names = named_in(folder) | erased | erased_in_copy(good.folder) | good.named
-    if good.folder.sealed_states() and (names - good.named or _ids_erased(folder) - _ids_erased(good.folder)):
+    if good.folder.sealed_states() and (names | _erased_in(folder)) - good.named - _erased_in(good.folder):
         raise Refused(
             f"{source} was made before an erasure, and its state file may have what was erased;"
             " use a later one, or restore it to an empty folder", "state"

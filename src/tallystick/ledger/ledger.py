@@ -633,6 +633,8 @@ class Ledger(LedgerReader):
         first = self.chain().first
         if first:  # while the lines still have what they said: a thing may be recorded again without its words
             self._replace_state(self._end.seq)
+        else:  # all events are here, perhaps because a prune was interrupted
+            remove_all(self._disk, self.folder.sealed_states())
         self._save()  # rows of emptied lines could not be read any more, to remove them
         for lines in pending.values():
             erase.hollow_out_folder(self._disk, self.folder, lines)

@@ -191,6 +191,7 @@ class Loaded:
     segment: int  # first seq of the live segment
     saved: int = -1  # the last event of the rows that were kept
     began: int = -1  # the event of the state file that the rows began with; -1: they began with the first line
+    erased: set[str] = field(default_factory=set)  # lines and ids, if the lines were read
     seen: Witness | None = None  # the last event that rows have seen, whether they were used or not
 
 
@@ -293,12 +294,14 @@ def _from_lines(
             raise _bad_segment(segment, bad)
     verdict = recover.judge(fd, size, live, live.first_bad(named), witness)
     begin = earlier[0].first if earlier else first
-    base = sealed_state.find(folder, [note for each in (*scans, live) for note in each.notes], begin) if begin else None
+    notes = [note for each in (*scans, live) for note in each.notes]
+    base = sealed_state.find(folder, notes, begin) if begin else None
     standing, tree = based_on(base, folder, state, store)
     for segment in earlier:
         tree.extend(_apply(file_lines(segment.path), state, standing, store, tree.end, last))
     tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, store, tree.end, last))
-    return Loaded(verdict, standing, tree, first, began=base.place.seq if base else -1)
+    erased = sealed_state.erased_by(notes).union(base.erased if base else ())
+    return Loaded(verdict, standing, tree, first, began=base.place.seq if base else -1, erased=erased)
 
 
 def write_state(disk: Disk, folder: Folder, fd: int, end: Place, first: int, last: int, scratch: Scratch) -> str:
@@ -310,7 +313,8 @@ def write_state(disk: Disk, folder: Folder, fd: int, end: Place, first: int, las
             raise Damaged(f"events.wal is damaged: {loaded.verdict.why}; run `tallystick check`")
         line = Chain(folder, end.offset).line(last)
         place = Place(0, line.seq, line.hash, line.ts)
-        return sealed_state.write_fresh(disk, folder, place, loaded.tree, loaded.standing.dump(), state.dump())
+        standing, erased = loaded.standing.dump(), loaded.erased
+        return sealed_state.write_fresh(disk, folder, place, loaded.tree, standing, erased, state.dump())
 
 
 def based_on(

@@ -47,16 +47,18 @@ class SealedState:
     place: Place
     tree: Range
     standing: dict[str, Any]
+    erased: frozenset[str]  # lines and ids that were erased before it was written: a restore erases them again
     rows: Callable[[], Iterable[bytes]]
 
 
 def write_fresh(
-    disk: Disk, folder: Folder, place: Place, tree: Range, standing: dict[str, Any], rows: Iterable[bytes]
-) -> str:
+    disk: Disk, folder: Folder, place: Place, tree: Range, standing: dict[str, Any], erased: Iterable[str],
+    rows: Iterable[bytes],
+) -> str:  # fmt: skip
     """Write a state file under its `.new` name, synced, and return its digest."""
     head = {
         "format": FORMAT, "seq": place.seq, "hash": place.hash, "ts": place.ts, "nonce": os.urandom(16).hex(),
-        "tree": tree.to_json(), "standing": standing,
+        "tree": tree.to_json(), "standing": standing, "erased": sorted(erased),
     }  # fmt: skip
     path, digest = _fresh(folder.sealed_state(place.seq)), sha256()
     disk.make_folder(folder.sealed)
@@ -119,6 +121,13 @@ def found_in(folder: Folder) -> Iterator[SealedState]:
         yield file
 
 
+def erased_by(notes: Iterable[LedgerNote]) -> set[str]:
+    """The lines that events name as erased, and the ids. Lines that a repair gave up are not among them: their data was
+    lost, and a copy that still has it is welcome."""
+    own = [note for note in notes if note.op in (fmt.ERASE, fmt.RESTORE)]
+    return {name for note in own for name in (*note.lines, *map(str, note.body.get("ids", ())))}
+
+
 def recorded(notes: Iterable[LedgerNote]) -> tuple[int, str]:
     """The last event of the state file that the newest event about one records, and its digest.
 
@@ -175,7 +184,8 @@ def _made(path: Path, digest: str, raw: dict[str, Any], rows: Callable[[], Itera
     if raw["format"] != FORMAT:
         return None
     place = Place(0, int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
-    return SealedState(path, digest, place, Range.from_json(raw["tree"]), raw["standing"], rows)
+    tree, erased = Range.from_json(raw["tree"]), frozenset(map(str, raw.get("erased", ())))
+    return SealedState(path, digest, place, tree, raw["standing"], erased, rows)
 
 
 def _rows(path: Path) -> Iterator[bytes]:

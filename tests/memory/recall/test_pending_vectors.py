@@ -22,7 +22,7 @@ class Held(Fast):
         self.go, self.began = threading.Event(), threading.Event()
 
     def embed(self, texts):
-        if any("is served at" in text for text in texts):
+        if any(" is served at " in text for text in texts):
             self.began.set()
             assert self.go.wait(30)
         return super().embed(texts)
@@ -61,20 +61,20 @@ def test_the_first_question_after_a_large_import_is_answered_by_words_and_the_ve
         fill(memory)
         found = memory.recall(QUESTION)
 
-        assert found.notice == f"vectors are being made: 0 of {COUNT}; answered by words"
+        assert found.incomplete == f"vectors are being made: 0 of {COUNT}; answered by words"
         assert texts(found) == texts(memory.recall(QUESTION, words=True))
-        assert memory.frame("attention", QUESTION).notice == found.notice
+        assert memory.frame("attention", QUESTION).incomplete == found.incomplete
         assert embedder.began.wait(30)
         embedder.go.set()
         until(lambda: not memory.missing_vectors())
-        assert memory.recall(QUESTION).notice == "", "and so all is as if they had been there"
-        assert memory.frame("attention", QUESTION).notice == "", "nothing of it was kept"
+        assert memory.recall(QUESTION).incomplete == "", "and so all is as if they had been there"
+        assert memory.frame("attention", QUESTION).incomplete == "", "nothing of it was kept"
         after = texts(memory.recall(QUESTION))
     with Memory(home / "other", embedder=Fast()) as other:
         fill(other)
         other.embed()
         assert texts(other.recall(QUESTION)) == after
-    made = [text for texts in embedder.asked for text in texts if "number" in text]
+    made = [text for texts in embedder.asked for text in texts if " is served at " in text]
     assert len(made) == len(set(made)), "none was made twice"
 
 
@@ -85,7 +85,7 @@ def test_a_few_new_texts_are_embedded_before_the_answer(home):
         fill(memory, 20)
         memory.observe("number 99: somebody asks for a red bicycle")
 
-        assert (memory.recall("red bicycle").notice, memory.missing_vectors()) == ("", 0)
+        assert (memory.recall("red bicycle").incomplete, memory.missing_vectors()) == ("", 0)
 
 
 def test_closing_ends_the_making_and_keeps_what_was_made(home):
@@ -100,7 +100,7 @@ def test_closing_ends_the_making_and_keeps_what_was_made(home):
     with Memory(embedder=Fast()) as memory:
         made = COUNT - memory.missing_vectors()
         assert 0 < made < COUNT
-        assert memory.recall(QUESTION).notice == f"vectors are being made: {made} of {COUNT}; answered by words"
+        assert memory.recall(QUESTION).incomplete == f"vectors are being made: {made} of {COUNT}; answered by words"
         until(lambda: not memory.missing_vectors())
 
 
@@ -115,7 +115,7 @@ def test_two_programs_never_make_the_vectors_of_one_folder_at_once(home):
         assert not second.began.is_set()
         first.go.set()
         until(lambda: not other.missing_vectors())
-        assert other.recall(QUESTION).notice == ""
+        assert other.recall(QUESTION).incomplete == ""
     assert not second.began.is_set(), "the other read what the first had made"
 
 
@@ -136,9 +136,9 @@ def test_a_slow_embedder_answers_with_what_it_has_and_makes_the_rest(home):
         fill(memory)
         found = memory.recall(QUESTION)
 
-        assert re.fullmatch(rf"vectors are being made: \d+ of {COUNT}; the rest is found by words", found.notice)
+        assert re.fullmatch(rf"vectors are being made: \d+ of {COUNT}; the rest is found by words", found.incomplete)
         until(lambda: not memory.missing_vectors())
-        assert memory.recall(QUESTION).notice == ""
+        assert memory.recall(QUESTION).incomplete == ""
         assert memory.embed(timeout=0) == 0
 
 
