@@ -69,6 +69,9 @@ def test_two_writers_and_a_reader_agree(tmp_path, seconds, seed):
     with Memory(tmp_path / "m") as reader:
         reader.remember("the first")
         children = [writer(tmp_path / "m", name) for name in ("ana", "bob")]
+        for child in children:  # on a busy machine it takes a while until they write
+            assert child.stdout is not None
+            child.stdout.readline()
         until, seen = time.monotonic() + seconds, 0
         while time.monotonic() < until:
             count = len(reader.beliefs.all())
