@@ -19,7 +19,8 @@ from tallystick.projections.graph.rows import ATTRIBUTES, SOURCES, UNNAMED
 from tallystick.projections.pages.rows import title_of
 from tallystick.projections.recorded import NONE, LedgerView, said_in, user_of
 from tallystick.records.entity import THING, kind_of, thing_key
-from tallystick.records.graph.envelope import KEYS
+from tallystick.records.graph.envelope import KEYS, KINDS
+from tallystick.records.graph.nodes import RecordFields
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, GRAPH_MERGE, GRAPH_PUT
 
 _OURS = frozenset((
@@ -30,6 +31,7 @@ _OURS = frozenset((
 _NO_WORDS = re.compile(
     r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?|\d{8}-\d{4}-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}"
 )
+_MANY = 64  # events whose records are kept
 _FACTS_OF = f"""SELECT stated FROM facts WHERE id IN (
     SELECT fact FROM (
         SELECT fact FROM mentions WHERE user = :user AND node = :node ORDER BY seq DESC, fact DESC LIMIT {SOURCES})
@@ -44,6 +46,7 @@ class Comparison:
     def __init__(self, db: sqlite3.Connection, name: str) -> None:
         self._db, self._name = db, name
         self._checked: set[int] = set()
+        self._saved: dict[int, _Records | None] = {}  # what some events have: one may have thousands of records
         self.ledger: LedgerView | None = None  # None: nothing is compared
 
     def records(self, user: str, part: str, records: Iterable[tuple[str, bytes, int | None]]) -> list[bytes]:
@@ -58,8 +61,11 @@ class Comparison:
         if key in self._checked or self.ledger is None:
             return
         self._checked.add(key)
-        words = strings_in(orjson.loads(line)) - _OURS - {self._name, kind_of(name)}
-        for told in _behind(self._db, self.ledger, user, part, name, saved):
+        record, as_saved = orjson.loads(line), self._saved_record(self.ledger, user, part, name, saved)
+        if record == as_saved or as_saved is None:
+            return
+        words = strings_in(record) - _OURS - {self._name, kind_of(name)} - strings_in(as_saved)
+        for told in _behind(self._db, self.ledger, user, part, name):
             if told is None:  # it is from a part of the ledger that was moved away
                 return
             words -= told
@@ -71,6 +77,19 @@ class Comparison:
         if left:
             self._checked.discard(key)
             raise Stale(f"the {part[:-1]} {name!r} was not what the ledger says")
+
+    def _saved_record(
+        self, ledger: LedgerView, user: str, part: str, name: str, seq: int | None
+    ) -> RecordFields | None:  # fmt: skip
+        """The record as somebody saved it; empty, if that event has none. None: the event was moved away."""
+        if seq is None:
+            return {}
+        if seq not in self._saved:
+            if len(self._saved) >= _MANY:
+                self._saved.clear()
+            self._saved[seq] = _records_in(ledger, seq)
+        found = self._saved[seq]
+        return None if found is None else found.get((user, part, name), {})
 
     def told(self, text: str, user: str, seqs: Iterable[int]) -> None:
         """Raise Stale, unless these events of a user have all that is in a JSON text."""
@@ -85,11 +104,9 @@ class Comparison:
 
 
 def _behind(
-    db: sqlite3.Connection, ledger: LedgerView, user: str, part: str, name: str, saved: int | None
+    db: sqlite3.Connection, ledger: LedgerView, user: str, part: str, name: str
 ) -> Iterator[set[str] | None]:  # fmt: skip
-    """The strings in each event that a record follows from; None for one that was moved away."""
-    if saved is not None:
-        yield _saved(ledger, user, part, name, saved)
+    """The strings in each event that a derived record follows from; None for one that was moved away."""
     if part == "nodes":
         stated = [seq for (seq,) in db.execute(_FACTS_OF, {"user": user, "node": name})]
         merges = [merge for merge in (merge_of(db, user, name), *merges_into(db, user, name)) if merge]
@@ -109,23 +126,23 @@ def _behind(
             yield {*strings_in(event.body), event.by}
 
 
-def _saved(ledger: LedgerView, user: str, part: str, name: str, seq: int) -> set[str] | None:
-    """The strings of the record as somebody saved it."""
+_Records = dict[tuple[str, str, str], RecordFields]  # by user, part and id
+
+
+def _records_in(ledger: LedgerView, seq: int) -> _Records | None:
+    """The records that an event saves; None, if it was moved away."""
     event = ledger.recorded([seq]).get(seq, NONE)
     if event is None:
         return None
     body = event.body if event.op == GRAPH_PUT else None
-    if body is None or body["user"] != user:
-        return set()
-    records: list[Any] = body.get(part, [])
-    if "piece" in body:
-        first = seq - body["of"] + 1
-        events = ledger.recorded(range(first, seq + 1)).values()
-        pieces = [each.body for each in events if each is not None and each.body]
-        whole = "".join(each["piece"] for each in sorted(pieces, key=lambda each: each["n"]))
-        records = [orjson.loads(whole)]
-    key = KEYS.get(part, "id")
-    return {word for told in records if told.get(key) == name for word in strings_in(told)}
+    if body is None:
+        return {}
+    if "piece" in body:  # the last one of a record that is in several events
+        events = ledger.recorded(range(seq - body["of"] + 1, seq + 1)).values()
+        pieces = sorted((each.body for each in events if each and each.body), key=lambda each: each["n"])
+        body = {"user": body["user"], body["part"]: [orjson.loads("".join(each["piece"] for each in pieces))]}
+    every = [(part, KEYS.get(part, "id"), body.get(part, ())) for part in KINDS]
+    return {(body["user"], part, told[key]): told for part, key, records in every for told in records}
 
 
 def strings_in(value: Any) -> set[str]:
