@@ -75,6 +75,7 @@ def test_a_frame_reads_as_its_text_and_tells_all_of_itself() -> None:
     assert (told["hits"][0]["text"], told["dropped"][0]["id"], told["is_whole"]) == ("tea", "b2", True)
     assert set(told) == {
         "frame", "question", "text", "hits", "dropped", "used", "budget", "is_whole", "receipt", "more",
+        "incomplete",
     }  # fmt: skip
 
 

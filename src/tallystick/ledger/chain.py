@@ -228,13 +228,21 @@ class Chain:
                             continue
                         line = _checked(raw, path, at)
                         if not follower and after is not None:
-                            follower = first_line(after.path)
+                            follower = self._first_of(after)
                         if line.seq == seq and (follower or line.hash in heads):
                             _must_follow(follower, line, path)
                             found[seq] = line
                 finally:
                     os.close(fd)
         return found
+
+    def _first_of(self, segment: Segment) -> bytes:
+        """The first line of a segment, wherever it is by now."""
+        _, fd = self._open(segment)
+        try:
+            return next(raw_lines(fd, 0, os.fstat(fd).st_size), _NOTHING)[1]
+        finally:
+            os.close(fd)
 
     def dates(self) -> Callable[[int], str]:
         """The times of events by seq; each is looked up once."""

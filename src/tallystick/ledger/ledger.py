@@ -542,6 +542,7 @@ class Ledger(LedgerReader):
         self._tree.append(leaf_hash(head))
         self.standing.callers, self.standing.epoch = 0, self.standing.epoch + 1
         self.standing.times.take(first, ts)
+        self.state.apply(fmt.parse(line).event())
         self._leave()
         self._save()
 
