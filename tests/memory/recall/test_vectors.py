@@ -15,6 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory, Refused
 from tallystick.memory.recall.recall import RecallService
+from tallystick.memory.recall.vector_maker import VectorMaker
 from tallystick.projections.vectors.file import is_swept
 from tallystick.recall import vectors as meaning
 from tallystick.recall.vectors import NoVectors
@@ -468,7 +469,8 @@ def test_an_embedder_that_does_not_keep_its_promise_spoils_nothing(root, what):
         assert answers(m) == after
 
 
-def test_a_recall_embeds_a_few_and_embed_does_the_rest_and_shows_how_far_it_is(root):
+def test_a_recall_embeds_a_few_and_embed_does_the_rest_and_shows_how_far_it_is(root, monkeypatch):
+    monkeypatch.setattr(VectorMaker, "start", lambda *_: None)  # as if it had not begun yet
     slow, ticks = Slow(), list[int]()
     with Memory(root, embedder=slow) as m:
         with m.batch():
