@@ -132,6 +132,16 @@ def set_home(patch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 @pytest.fixture
+def no_pins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that puts a folder back as it was before is no thief: nothing outside remembers the head."""
+    from tallystick.ledger.checkpoint import Keyring
+    from tallystick.ledger.head_pin import HeadPin
+
+    monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/pins")
+    monkeypatch.setattr(Keyring, "head", lambda _, root: HeadPin(Path("/dev/null/pins"), root))
+
+
+@pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     set_home(monkeypatch, tmp_path / "home")
     return tmp_path / "home"

@@ -160,12 +160,14 @@ class Reviews(Part):
         for name in gone:
             self._approved.erase(name)
 
-    def _is_approval(self, version: str, review: str, events: Sequence[Event]) -> bool:
+    def _is_approval(self, version: str, review: str, events: Sequence[Event]) -> bool | None:
         """True if the last of these events approves that version: as the answer to its review, or as its statement."""
         event, body = events[-1], events[-1].body or {}
         if event.op == ops.REVIEW_ANSWER:
             kept = self._kept.get(review)
-            is_its = kept is not None and kept.kind == "trust" and version in kept.target
+            if kept is None:  # it is being erased, and what it approved with it
+                return None
+            is_its = kept.kind == "trust" and version in kept.target
             return is_its and (body["review"], body["answer"]) == (review, "approve")
         if event.op not in (ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE) or body["belief"]["id"] != version:
             return False

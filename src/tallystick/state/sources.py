@@ -43,7 +43,7 @@ class Distrusts(Part):
     """The distrusted sources, and the statements in doubt."""
 
     def declare(self, tables: Tables) -> None:
-        self._none: Table[Distrust] = tables.kept("source.none", by_name(Distrust), _is_set)  # by user and source
+        self._none: Table[Distrust] = tables.table("source.none", by_name(Distrust), _is_set)  # by user and source
         self._doubts: Table[_Doubt] = tables.table("source.doubt", codec_of(_Doubt))  # by the version's or episode's id
         self._marked: Table[str] = tables.table("source.marked")  # (user, mark, id)
         self._voices: Table[str] = tables.table("source.voice")  # (id in doubt, who stated the same since) → its author

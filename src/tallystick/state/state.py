@@ -28,7 +28,7 @@ _CHANGE_NOTHING = (  # of what is remembered
 
 
 class PastState(Beliefs):
-    """The beliefs, approvals and distrusted sources after event `at`, read from the tables of then."""
+    """The beliefs after event `at`, and what was approved or corroborated by then, read from the tables of then."""
 
     def __init__(self, tables: Tables, paths: Paths, at: int) -> None:
         self.reviews, self.distrusts = Reviews(tables), Distrusts(tables)

@@ -15,7 +15,8 @@ import orjson
 from tallystick.records.event import Event
 
 V = TypeVar("V")
-Agrees = Callable[[Any, Any, Sequence[Event]], bool]  # whether a key and its value are what these events say
+# Whether a key and its value are what these events say; None: what they rest on is gone.
+Agrees = Callable[[Any, Any, Sequence[Event]], bool | None]
 Key = Any  # a string, or a tuple of strings: the same kind for all rows of a table
 
 _GONE = object()

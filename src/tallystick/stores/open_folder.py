@@ -93,7 +93,7 @@ class OpenFolder:
             if believed_at is None:
                 yield self.state
                 return
-            seq = self.seq_at(believed_at)
+            seq = min(self.seq_at(believed_at), self.ledger.end.seq)
             if seq >= max(self.ledger.began, self.ledger.first - 1):
                 yield PastState(TablesAt(self._tables, seq), self.state.paths, seq)
                 return

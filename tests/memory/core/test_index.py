@@ -32,6 +32,8 @@ from tests.refusals import refuses
 COUNT = 16
 ANEW = "the index was rebuilt from the ledger"
 
+pytestmark = pytest.mark.usefixtures("no_pins")
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -19,6 +19,8 @@ from tests.crash.disks import DIED, DyingDisk, in_a_child
 
 FORK = multiprocessing.get_context("fork")
 
+pytestmark = pytest.mark.usefixtures("no_pins")
+
 
 @pytest.fixture
 def place(tmp_path) -> Path:

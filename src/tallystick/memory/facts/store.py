@@ -218,9 +218,9 @@ class FactService:
                 if fact.trust not in DEFAULT.quarantined
                 or known.reviews.is_approved(fact.version) or known.distrusts.is_borne_out(fact.version)
             ]  # fmt: skip
-            against = known.distrusts.of(user)
-            out = withheld_among(against, self._context.index, (fact.version for fact in found))
-        return [fact for fact in found if fact.version not in out]
+            out = withheld_among(self._folder, self._context.index, (fact.version for fact in found), user)
+            at = None if believed_at is None else self._folder.seq_at(believed_at)
+        return [fact for fact in found if fact.version not in out or (at is not None and out[fact.version].seq > at)]
 
     def get(self, fact_id: str, *, user: str | None = None) -> Fact:
         """A fact by its id, or by that of any of its versions."""

@@ -168,8 +168,9 @@ def distrust_of(known: State, event: Event, user: str) -> Distrust | None:
     )  # fmt: skip
 
 
-def withheld_among(against: list[Distrust], index: IndexService, versions: Iterable[str]) -> dict[str, Distrust]:
-    """Which of these versions have one of these distrusted sources, and which. The caller has the ledger's turn."""
+def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
+    """Which of these versions have a distrusted source, and which. The caller has the ledger's turn."""
+    against = folder.state.distrusts.of(user)
     if not against:
         return {}
     asked = (orjson.dumps(list(versions)).decode(),)

@@ -25,7 +25,7 @@ import orjson
 
 from tallystick.projections.database import transaction
 from tallystick.projections.tables.schema import SHAPE
-from tallystick.records.errors import Busy
+from tallystick.records.errors import Busy, Damaged
 from tallystick.records.event import Event, Position
 from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, WithoutPast, decoded, encoded
 
@@ -122,7 +122,7 @@ class RowTable(WithoutPast[V]):
             values = [self.codec.load(value) for _, value, *_ in rows]
             if agrees is not None and recorded is not None and rows:
                 named = [[int(seq) for seq in seqs.split()] if seqs else [] for _, _, seqs, _ in rows]
-                known = recorded([seq for seqs in named for seq in seqs])
+                known = _readable(recorded, [seq for seqs in named for seq in seqs])
                 for place, ((name, _, _, since), seqs) in enumerate(zip(rows, named, strict=True)):
                     events = [known[seq] for seq in seqs or (-1,) if seq in known]
                     if name in unused or None in events:
@@ -131,7 +131,11 @@ class RowTable(WithoutPast[V]):
                     is_whole = 0 < len(seqs) == len(whole) and since in (None, seqs[-1])
                     if any(event.body is None for event in whole):
                         values[place] = GONE
-                    elif not is_whole or not agrees(decoded(name), values[place], whole):
+                        continue
+                    agreed = is_whole and agrees(decoded(name), values[place], whole)
+                    if agreed is None:
+                        values[place] = GONE
+                    elif not agreed:
                         self._owner.distrust(f"{self.name} {name.replace(SEPARATOR, ' ')}")
         except (ValueError, TypeError, LookupError, AttributeError):
             self._owner.distrust(self.name)
@@ -466,6 +470,20 @@ class TablesInRows(Undo):
             self.db.execute("COMMIT")
         with transaction(self.db):
             yield
+
+
+def _readable(recorded: Recorded, seqs: list[int]) -> Mapping[int, Event | None]:
+    """The events of these numbers. One whose line is damaged has no body: what it said is not served, the rest is."""
+    try:
+        return recorded(seqs)
+    except Damaged:
+        found: dict[int, Event | None] = {}
+        for seq in seqs:
+            try:
+                found.update(recorded([seq]))
+            except Damaged:
+                found[seq] = Event(seq, "", "", "", "", "", None)
+        return found
 
 
 def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
