@@ -71,9 +71,9 @@ def test_whoever_dies_at_any_disk_call_leaves_the_old_or_the_new(place, monkeypa
     at, seen = 1, set()
     while True:
         base = again(place)
-        monkeypatch.setattr(append, "Disk", lambda at=at: DyingDisk(at, halfway=halfway))
-        died = in_a_child(lambda base=base: fold(base)) == DIED
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(append, "Disk", lambda at=at: DyingDisk(at, halfway=halfway))
+            died = in_a_child(lambda base=base: fold(base)) == DIED
         found = state(base)
         assert found[:2] in (before[:2], after[:2])
         seen.add(found[:2])
