@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tallystick.consolidate.classify import Nonsense
-from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
+from tallystick.consolidate.classify import CurrentFact, Nonsense, ReadAhead, Weigher
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Busy, Refused
 from tallystick.records.rule import ConsolidationRule, Extracted, Malformed

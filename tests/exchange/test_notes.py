@@ -1,9 +1,8 @@
 """Notes of other systems: what was noted of whom, and what only looks like a note."""
 
-from hypothesis import given, strategies as st
+from hypothesis import strategies as st
 
 from tallystick.exchange import markdown_notes, mcp_memory
-from tallystick.exchange.conversation import ASSISTANT, Note
 from tests.exchange.reading import Read, lines, told
 
 # -- the MCP reference server ------------------------------------------------------------------------------------------
@@ -27,21 +26,6 @@ def test_entities_and_relations_are_read_in_every_spelling() -> None:
 
 
 _WORD = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(str.strip).map(str.strip)
-
-
-@given(
-    st.dictionaries(_WORD, st.lists(_WORD, max_size=3), max_size=4),
-    st.lists(st.tuples(_WORD, _WORD, _WORD), max_size=3, unique=True),
-)
-def test_what_is_written_is_read_again(observed: dict[str, list[str]], triples: list[tuple[str, str, str]]) -> None:
-    notes = [Note(name, said, "person", role=ASSISTANT) for name, each in observed.items() for said in each or [""]]
-    relations = [
-        Read(mcp_memory.items(lines(told({"type": "relation", "from": a, "to": c, "relationType": b})))).notes[0]
-        for a, b, c in triples
-    ]
-    again = Read(mcp_memory.items(lines(mcp_memory.written([*notes, *relations]))))
-    assert again.notes == [*notes, *relations]
-    assert not again.skipped
 
 
 # -- Markdown ----------------------------------------------------------------------------------------------------------

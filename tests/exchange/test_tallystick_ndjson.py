@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.exchange import ndjson as ndjson
-from tallystick.exchange.ndjson import Header, Numbers, Reader, renumbered
-from tallystick.exchange.ndjson_events import checked
+from tallystick.exchange.ndjson import Header, Numbers, Reader, checked, renumbered
 from tallystick.records.errors import Refused, UnknownVersion
 from tallystick.records.event import ELSEWHERE, Event
 from tallystick.state.state import State
@@ -137,11 +136,11 @@ def test_places_in_the_ledger_are_told_in_numbers_of_the_file_and_back():
 
 
 def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
-    from tallystick.exchange.ndjson_events import _SHAPES
+    from tallystick.exchange.ndjson import _EVENTS
 
     state = State()
-    assert all(state.knows(op) for op in _SHAPES)
-    assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _SHAPES)
+    assert all(state.knows(op) for op in _EVENTS)
+    assert not any(op.startswith(("ledger.", "erase", "snapshot")) for op in _EVENTS)
     for op in ("erase/1", "ledger.begin/1", "belief.put/2", "policy.set/1"):
         with refuses("unsupported", op):
             checked(event(op=op), "me")

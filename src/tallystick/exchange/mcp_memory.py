@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
 from tallystick.exchange import conversation as chat
 from tallystick.exchange.conversation import ASSISTANT, Item, Lines, Note, text_of as text
 from tallystick.records.transfer import Skipped
@@ -72,25 +70,3 @@ def _relation(found: dict[str, Any], place: str) -> Item:
 
 def _first(found: dict[str, Any], names: tuple[str, ...]) -> str:
     return next((value for name in names if (value := text(found.get(name)).strip())), "")
-
-
-def written(notes: list[Note]) -> bytes:
-    """The file of some notes: each entity once, then the relations. `items` gives the same notes again."""
-    kinds: dict[str, str] = {}
-    observed: dict[str, list[str]] = {}
-    relations: list[tuple[str, str, str]] = []
-    for note in notes:
-        if note.triple:
-            relations.append(note.triple)
-            continue
-        kinds[note.about] = kinds.get(note.about) or note.kind
-        observed.setdefault(note.about, []).extend([note.text] if note.text else [])
-    lines = [
-        orjson.dumps({"type": "entity", "name": name, "entityType": kinds[name], "observations": texts})
-        for name, texts in observed.items()
-    ]
-    lines += [
-        orjson.dumps({"type": "relation", "from": one, "to": other, "relationType": relation})
-        for one, relation, other in dict.fromkeys(relations)
-    ]
-    return b"\n".join(lines)

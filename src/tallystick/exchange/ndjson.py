@@ -12,10 +12,17 @@ no events, and there the records are all there is.
 Events are numbered from 1 without a gap, because in the ledger other people's events and its own are between them; an
 event names other places in the ledger by these numbers. Their order is that of the ledger; times may step back, as
 where a memory imported another's events. Nothing that is read here is trusted: the importer decides what it may do.
+
+Validation of events from an export: the fields that an event of each kind must have.
+
+An event that was recorded here was validated when it was decided. One from a file may be anything: it is checked whole,
+before it is written, because everything that follows the ledger relies on it. Fields that a newer tallystick adds are
+let through, as everywhere.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from array import array
 from bisect import bisect_left, bisect_right
@@ -25,9 +32,20 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from tallystick.records import operations as ops
+from tallystick.records.belief import OWNER, Belief
+from tallystick.records.clock import parse_moment
+from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused, UnknownVersion
-from tallystick.records.event import Event
+from tallystick.records.event import ELSEWHERE, Event
+from tallystick.records.fields import TRUST
+from tallystick.records.graph.envelope import KINDS, key_of, record_of
 from tallystick.records.operations import RECEIPT_PUT, RULE_RAN, TRUST_SET
+from tallystick.records.page import STATUSES
+from tallystick.records.recall import Frame, Receipt
+from tallystick.records.review import OUTCOMES, Action
+from tallystick.records.rule import ConsolidationRule
+from tallystick.records.trust import NONE, USUAL, checked_source
 
 FORMAT = 1
 HEADER, EVENT, END = "tallystick", "event", "end"
@@ -217,3 +235,216 @@ def _object(number: int, raw: bytes) -> dict[str, Any]:
 
 def _short(value: object) -> str:
     return ascii(value)[:60]
+
+
+# -- events of an export, checked --------------------------------------------------------------------------------------
+
+
+Shape = Callable[[Any], object]  # checks a value; raises ValueError, TypeError, LookupError or Refused
+
+_HEAVIEST = 1e6  # more than any weight
+_MOST_PIECES = 1 << 10
+
+
+def checked(event: Event, user: str) -> None:
+    """Refused, if an event is not valid for its kind, or is not of that user."""
+    shape = _EVENTS.get(event.op)
+    if shape is None:
+        raise Refused(f"unknown event {event.op}, perhaps of a newer tallystick", "unsupported")
+    try:
+        _has(event.body, {**_WHOSE, **_PIECE} if "piece" in (event.body or {}) else shape)
+        owners = list(_owners(event.op, event.body or {}))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise Refused(f"not a valid {event.op} event ({error!s:.80})", "file") from None
+    if any(each != user for each in owners):
+        raise Refused("the event belongs to another user than the file", "mismatch")
+
+
+def _owners(op: str, body: Mapping[str, Any]) -> Iterator[str]:
+    """The user of an event, from every field that names one."""
+    if "belief" in body or "episode" in body:
+        yield (body.get("belief") or body["episode"]).get("user", OWNER)
+    elif "receipts" in body:
+        yield from (receipt.get("user", OWNER) for receipt in body["receipts"])
+    elif op not in OF_ALL and op not in (ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE):  # these have an id alone
+        yield body.get("user", OWNER)
+    if op == ops.REVIEW_ASK:
+        yield body["action"].get("user", OWNER)
+
+
+class Pieces:
+    """Graph records that come in several events: they are checked with the last piece."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def take(self, event: Event) -> None:
+        body = event.body or {}
+        if event.op != ops.GRAPH_PUT or "piece" not in body:
+            return
+        if body["n"] == 0:
+            self._found = []
+        if len(self._found) != body["n"] or not 0 < body["of"] <= _MOST_PIECES:
+            raise Refused("a piece of the record before this one is missing", "file")
+        self._found.append(body["piece"])
+        if len(self._found) == body["of"]:
+            whole = orjson.loads("".join(self._found))
+            (_HEAD if body["part"] == "head" else _record(body["part"]))(whole)
+
+
+# -- shapes ----------------------------------------------------------------------------------------------------------
+
+
+def _has(value: Any, shape: Mapping[str, Shape]) -> None:
+    """Check the fields of an object. A `?` marks a field that may be missing."""
+    if type(value) is not dict:
+        raise TypeError("not an object")
+    if ELSEWHERE in value:
+        raise ValueError(f"{ELSEWHERE} is set on import, never by a file")
+    for name, check in shape.items():
+        plain = name.removeprefix("?")
+        if plain in value:
+            check(value[plain])
+        elif plain == name:
+            raise LookupError(f"{name} is missing")
+
+
+def _that(is_right: Callable[[Any], bool], why: str) -> Shape:
+    """The check of a condition; `why` follows the value in the message."""
+
+    def check(value: Any) -> None:
+        if not is_right(value):
+            raise ValueError(f"{value!r:.40} {why}")
+
+    return check
+
+
+def _one_of(*allowed: Any) -> Shape:
+    return _that(lambda value: value in allowed, "is not known")
+
+
+def _number(low: float, high: float) -> Shape:
+    return _that(
+        lambda value: type(value) in (int, float) and math.isfinite(value) and low <= value <= high,
+        f"is not from {low:g} to {high:g}",
+    )
+
+
+def _each(check: Shape, minimum: int = 0) -> Shape:
+    def check_all(values: Any) -> None:
+        if type(values) is not list or len(values) < minimum:
+            raise TypeError("not a list, or too short")
+        for value in values:
+            check(value)
+
+    return check_all
+
+
+def _table(check: Shape) -> Shape:
+    return lambda values: [check(value) for value in dict(values).values()]
+
+
+def _fields(**shape: Shape) -> Shape:
+    return lambda value: _has(value, {f"?{name}": check for name, check in shape.items()})
+
+
+def _record(part: str) -> Shape:
+    return lambda value: (key_of(part, value), record_of(part, value))
+
+
+def _belief(value: Any) -> None:
+    if orjson.loads(orjson.dumps(Belief.from_body(value).to_body())) != value:
+        raise ValueError("a belief has unknown fields, or an empty one")
+
+
+def _episode(value: Any) -> None:
+    Episode.of(Event(0, "", ops.EPISODE_PUT, "", "", "", {"episode": value}))
+    parse_moment(value["timestamp"])
+
+
+def _source(value: Any) -> None:
+    if type(value) is not str or ":" not in value:
+        raise ValueError("a source is named like mcp:3f9a")
+    checked_source(value)
+
+
+_text = _that(lambda value: type(value) is str, "is not text")
+_name = _that(lambda value: type(value) is str and value != "", "is not a name")
+_flag = _that(lambda value: type(value) is bool, "is not true or false")
+_any = _that(lambda value: type(value) is dict, "is not an object")
+_whole = _that(lambda value: type(value) is int and -1 <= value < 1 << 53, "is not the number of an event")
+_pair = _that(lambda value: type(value) is list and [type(each) for each in value] == [str, str], "is not a pair")
+_texts = _each(_text)
+
+
+_BECAUSE: dict[str, Shape] = {"?reason": _text}
+_WHOSE: dict[str, Shape] = {"user": _name}
+_STATED: dict[str, Shape] = {
+    "belief": _belief, "?replaces": _texts, "?over": _texts, "?merged": _texts, "?idempotency_key": _name,
+    "?approved": _text, "?echo": _texts,
+}  # fmt: skip
+_FRONT = _fields(
+    description=_text, title=_text, tags=_texts, status=_one_of(*STATUSES), needs_compact=_flag, created=parse_moment,
+    reason=_text,
+)  # fmt: skip
+_REVIEW: dict[str, Shape] = {"review": _name, "?user": _name}
+_MERGED: dict[str, Shape] = {
+    **_WHOSE, "node": _name, "into": _name, "?names": _texts, "?score": _number(-_HEAVIEST, _HEAVIEST),
+    "?reasons": _texts,
+}  # fmt: skip
+_HEAD = _fields(metadata=_any, extra=_any, head=_text)
+_SAVED: dict[str, Shape] = {f"?{part}": _each(_record(part)) for part in KINDS}
+_PIECE: dict[str, Shape] = {
+    "part": _one_of(*KINDS, "head"), "names": _texts, "piece": _text, "n": _whole, "of": _whole,
+}  # fmt: skip
+_EVENTS: dict[str, dict[str, Shape]] = {
+    ops.BELIEF_PUT: _STATED,
+    ops.BELIEF_SUPERSEDE: {**_STATED, "replaces": _texts},
+    ops.BELIEF_TOMBSTONE: {"id": _name, **_BECAUSE},
+    ops.BELIEF_INVALIDATE: {"id": _name, **_BECAUSE},
+    ops.EPISODE_PUT: {"episode": _episode, "?echo": _texts},
+    ops.EPISODE_RETRACT: {**_WHOSE, "ids": _texts, **_BECAUSE},
+    ops.EPISODE_FADE: {**_WHOSE, "ids": _texts, **_BECAUSE},
+    ops.OUTCOME_PUT: {
+        **_WHOSE, "ids": _texts, "signal": _number(0, 1), "weight": _number(0, _HEAVIEST), **_BECAUSE, "?path": _text,
+    },
+    ops.RELATION_PUT: {**_WHOSE, "ids": _pair, "?relation": _text, "?path": _text},
+    ops.RECEIPT_PUT: {"receipts": _each(Receipt.from_body, 1)},
+    ops.REVIEW_ASK: {**_REVIEW, "action": Action.from_body, "why": _text},
+    ops.REVIEW_ANSWER: {**_REVIEW, "answer": _one_of(*OUTCOMES), **_BECAUSE, "?marker": _text},
+    ops.REVIEW_GRANT: {**_REVIEW, "marker": _name, "expires": parse_moment},
+    ops.REVIEW_REFUSE: {"review": _text, "?user": _name, "kind": _text, "?noun": _text, "target": _texts, "why": _text},
+    ops.RULE_PUT: {**_WHOSE, "rule": ConsolidationRule.from_dict},
+    ops.RULE_DROP: {**_WHOSE, "id": _name},
+    ops.RULE_RAN: {**_WHOSE, "id": _name, "through": _whole, "considered": _whole, "made": _table(_whole)},
+    ops.RULE_FOUND: {**_WHOSE, "id": _name, "ids": _each(_text, 1), "reason": _text},
+    ops.DELTA_NOOP: {**_WHOSE, "step": _fields(sources=_texts), "?corroborates": _texts, "?why": _text},
+    ops.PAGE_PUT: {**_WHOSE, "about": _name, "front": _FRONT},
+    ops.PAGE_COMPACT: {**_WHOSE, "about": _name, "into": _table(_name)},
+    ops.PAGE_RENAME: {**_WHOSE, "about": _name, "to": _name},
+    ops.PAGE_CLEAN: _WHOSE,
+    ops.PATH_BRANCH: {**_WHOSE, "path": _text, "parent": _text},
+    ops.PATH_MERGE: {**_WHOSE, "path": _text, "into": _text, "brought": _each(_pair), "?rule": _text},
+    ops.PATH_ABANDON: {**_WHOSE, "path": _text, **_BECAUSE},
+    ops.PATH_COMPACT: {**_WHOSE, "path": _text, "?summary": _text},
+    ops.PATH_REOPEN: {**_WHOSE, "path": _text, **_BECAUSE},
+    ops.TRUST_SET: {
+        **_WHOSE, "source": _source, "trust": _one_of(NONE, USUAL), "?since": _text, "?first": _whole, **_BECAUSE,
+    },
+    ops.TRUST_CORROBORATE: {**_WHOSE, "ids": _texts},
+    ops.GRAPH_PUT: {**_WHOSE, "?trust": _one_of(*TRUST), "?head": _HEAD, **_SAVED},
+    ops.GRAPH_MERGE: _MERGED,
+    ops.GRAPH_PROPOSE: {**_MERGED, "score": _number(-_HEAVIEST, _HEAVIEST), "reasons": _texts},
+    ops.GRAPH_UNMERGE: {**_WHOSE, "node": _name},
+    ops.GRAPH_DISMISS: {**_WHOSE, "node": _name, "into": _name},
+    ops.SESSION_START: {"session": _name, "task_type": _name},
+    ops.SESSION_END: {"session": _text},
+    ops.FRAME_PUT: {"frame": Frame.from_body},
+    ops.FRAME_DROP: {"name": _name},
+    ops.CONFIG_SET: {"key": _name, "value": _text},
+    ops.IMPORT_TAKE: {**_WHOSE, "ledger": _text, "begun": _text, "made": parse_moment, "whole": _one_of(False)},
+    ops.IMPORT_DONE: {**_WHOSE, "events": _whole},
+}  # fmt: skip
+
+# Events of the memory, not of one user.
+OF_ALL = frozenset({ops.SESSION_START, ops.SESSION_END, ops.FRAME_PUT, ops.FRAME_DROP, ops.CONFIG_SET})

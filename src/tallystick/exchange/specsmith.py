@@ -44,7 +44,9 @@ def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
                 raise ValueError(f"repeats the id {item.id!a:.60}; the first one counts")
             items[item.id] = item
         except ValueError as error:
-            skipped.append(Skipped(index, _id_of(entry), str(error)))
+            id = entry.get("id") if isinstance(entry, dict) else None
+            name = id.encode(errors="replace").decode() if isinstance(id, str) else ""
+            skipped.append(Skipped(index, name, str(error)))
     return list(items.values()), skipped
 
 
@@ -86,8 +88,3 @@ def _confidence(entry: dict[str, Any]) -> float | None:
     if not 0 <= value <= 1:
         raise ValueError(f"confidence: {value} is not between 0 and 1")
     return float(value)
-
-
-def _id_of(entry: object) -> str:
-    id = entry.get("id") if isinstance(entry, dict) else None
-    return id.encode(errors="replace").decode() if isinstance(id, str) else ""
