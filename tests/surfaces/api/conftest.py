@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tallystick import Memory
-from tallystick.surfaces.api.errors import answer
+from tallystick.surfaces.api.operation import answer
 from tallystick.surfaces.api.router import made
 from tallystick.surfaces.server.worker import MemoryWorker
 

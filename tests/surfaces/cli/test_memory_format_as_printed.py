@@ -58,7 +58,7 @@ def chronicle(home: Path, warm_program: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def tables_of(place: Path) -> dict[str, int]:
-    with closing(sqlite3.connect(place / "pages.db")) as db:
+    with closing(sqlite3.connect(place / "state.db")) as db:
         names = ("files", "entries", "entries_fts")
         return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
 

@@ -1,9 +1,12 @@
 """Asking at the prompt: what is found and why, what is not found, and an index that nobody has to look after."""
 
+import json
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -26,7 +29,7 @@ def texts(done) -> list[str]:
 
 
 def without_index(folder) -> None:
-    for path in folder.glob("index.db*"):
+    for path in folder.glob("state.db*"):
         path.unlink()
 
 
@@ -203,19 +206,19 @@ def test_an_index_that_was_removed_grows_back_and_that_is_said_once_beside_the_a
 
     assert (first.status, first.out, first.err) == (0, expected, MADE_ANEW.format("not there"))
     assert (second.status, second.out, second.err) == (0, expected, "")
-    assert (folder / "index.db").stat().st_mode & 0o777 == 0o600
+    assert (folder / "state.db").stat().st_mode & 0o777 == 0o600
     without_index(folder)
     assert process("recall", "tea", "--json").err == ""
 
 
 @pytest.mark.parametrize(
     ("spoil", "wrong"),
-    [(b"", "empty"), (b"garbage" * 1000, "damaged"), (b"SQLite format 3\x00" + b"\xff" * 5000, "damaged")],
+    [(b"", "damaged"), (b"garbage" * 1000, "damaged"), (b"SQLite format 3\x00" + b"\xff" * 5000, "damaged")],
     ids=["empty", "garbage", "pages"],
 )
 def test_an_index_that_is_damaged_grows_back_too(story, process, folder, spoil, wrong):
     expected = process("recall", "tea").out
-    (folder / "index.db").write_bytes(spoil)
+    (folder / "state.db").write_bytes(spoil)
     first, second = process("recall", "tea"), process("recall", "tea")
 
     assert (first.status, first.out) == (0, expected)
@@ -225,26 +228,33 @@ def test_an_index_that_is_damaged_grows_back_too(story, process, folder, spoil, 
 
 
 @pytest.mark.parametrize(
-    ("spoil", "says"), [(damage, "is damaged: event 1"), (roll_back, "the index has seen event 4")]
+    ("spoil", "says"), [(damage, "is damaged: event 1"), (roll_back, "state.db has seen event 4")]
 )
 @pytest.mark.parametrize("command", [["recall", "port"], ["rebuild-index"]], ids=" ".join)
 def test_of_a_ledger_that_is_not_whole_nothing_is_recalled_and_the_index_is_left_as_it_is(
     story, process, folder, command, spoil, says
 ):
-    before = (folder / "index.db").read_bytes()
+    before = (folder / "state.db").read_bytes()
     spoil(folder)
     process(*command).refused(says, status=4)
-    assert (folder / "index.db").read_bytes() == before
+    assert (folder / "state.db").read_bytes() == before
+
+
+def numbered(folder):
+    """The number of the index, which is drawn when it is filled from the beginning."""
+    with closing(sqlite3.connect(folder / "state.db")) as db:
+        [saved] = db.execute("SELECT saved FROM positions WHERE name = 'index'").fetchone()
+    return json.loads(saved)[0]
 
 
 def test_the_index_is_made_anew_on_request_and_says_the_same_as_before(story, folder):
     before = story("recall", "tea port", "--json").out
-    inode = (folder / "index.db").stat().st_ino
+    number = numbered(folder)
     done = story("rebuild-index")
 
     assert (done.status, done.err) == (0, "")
     assert done.out == "read 5 pages\nrebuilt from 5 events\nevery text has its vector\n"
-    assert (folder / "index.db").stat().st_ino != inode
+    assert numbered(folder) != number
     assert story("recall", "tea port", "--json").out == before
     again = story("rebuild-index", "--json").json
     assert again.pop("pages") == {"seen": 5, "adopted": [], "written": [], "problems": [], "reviews": []}

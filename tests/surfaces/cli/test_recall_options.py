@@ -262,11 +262,11 @@ def test_rebuild_index_makes_the_vectors_that_are_missing_and_says_how_many(tall
 def test_vectors_alone_are_made_for_the_user_that_is_named(tallystick, slow, folder):
     tallystick("remember", "Bea drinks tea", "--user", "bea")
     tallystick("recall", "tea", "--words")
-    before = (folder / "index.db").stat().st_ino
+    before = (folder / "state.db").stat().st_ino
 
     assert tallystick("rebuild-index", "--vectors", "--user", "bea", "--json").json["vectors"] == 1
     assert tallystick("rebuild-index", "--vectors", "--json").json["vectors"] == 40
-    assert (folder / "index.db").stat().st_ino == before
+    assert (folder / "state.db").stat().st_ino == before
 
 
 def test_without_an_embedder_it_says_so_and_recall_goes_by_words(tallystick, folder):

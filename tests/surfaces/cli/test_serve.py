@@ -8,7 +8,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.memory.core.token import token_of
-from tallystick.surfaces.serve.login import Sessions
+from tallystick.surfaces.serve.access_control import Sessions
 
 
 @pytest.mark.parametrize(

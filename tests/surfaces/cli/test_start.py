@@ -80,14 +80,14 @@ HEAVY = {"sqlalchemy", "numpy", "alembic", "greenlet", "aiosqlite", "ruamel.yaml
 DRAWS_NOTHING = ("remember x", "recall tea", "show", "log", "status", "ledger verify", "backup")
 UNNEEDED = {  # dates, secrets, servers, signing, writing, drawing, old folders: who does not need it does not load it
     "ledger verify": {
-        "cryptography", "locale", "pickle", "shutil", "subprocess", "tomllib", "tallystick.ledger.ledger",
+        "cryptography", "locale", "pickle", "shutil", "subprocess", "tomllib", "tallystick.ledger.folder.ledger",
         "tallystick.ledger.signed_note", "tallystick.ledger.snapshot", "tallystick.records.times",
     },
     "recall tea": {
         "cryptography", "mcp", "numpy.ma", "pydantic", "starlette", "tomllib", "uvicorn", "zipfile", "fastapi",
         "sse_starlette", "prometheus_client", "tallystick.surfaces.web", "tallystick.surfaces.api",
         "tallystick.ledger.signed_note",
-        "tallystick.ledger.verify", "tallystick.memory.maintenance.status", "tallystick.text.secrets.patterns",
+        "tallystick.ledger.folder.verify", "tallystick.memory.maintenance.status", "tallystick.text.secrets.patterns",
         "tallystick.text.dates.time_phrases", "tallystick.repair.findings", "tallystick.stores.esdb.migrate",
     },
 }  # fmt: skip

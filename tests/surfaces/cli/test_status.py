@@ -100,7 +100,7 @@ def test_what_is_damaged_is_said_and_the_rest_is_still_counted(tallystick, folde
     assert "\n  beliefs     1" in done.out
 
 
-@pytest.mark.parametrize("spoil", ["index.db", "vectors", "memory"])
+@pytest.mark.parametrize("spoil", ["state.db", "vectors", "memory"])
 def test_what_is_derived_may_be_missing_or_damaged_and_is_made_by_nobody_who_looks(lived_in, folder, spoil):
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file() and path.relative_to(folder).parts[0].startswith(spoil):

@@ -110,7 +110,7 @@ def test_one_that_cannot_be_applied_is_told_and_does_not_stop_the_others(tallyst
 
 def test_the_log_tells_what_was_served_what_came_of_it_and_what_faded(tallystick, folder):
     from tallystick.decide import usage as decide
-    from tallystick.records.receipt import Receipt
+    from tallystick.records.recall import Receipt
 
     with Memory(folder) as memory:
         tea, hello = memory.remember("tea").id, memory.observe("hello", id="D1")

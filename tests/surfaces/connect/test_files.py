@@ -11,9 +11,8 @@ from hypothesis import assume, given
 from tallystick.records.errors import Moved, NotWritable
 from tallystick.surfaces.connect import plan as files
 from tallystick.surfaces.connect.clients import BY_NAME
-from tallystick.surfaces.connect.hooks import wanted
 from tallystick.surfaces.connect.json_edit import read
-from tallystick.surfaces.connect.plan import Puzzled, to_connect, to_disconnect
+from tallystick.surfaces.connect.plan import Puzzled, to_connect, to_disconnect, wanted
 from tests.refusals import refuses
 from tests.surfaces.connect.json_texts import texts
 

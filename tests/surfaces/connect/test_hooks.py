@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tallystick.surfaces.connect.hooks import hooks_in, is_ours, wanted, with_hooks, without_hooks
 from tallystick.surfaces.connect.json_edit import Unclear, read
+from tallystick.surfaces.connect.plan import hooks_in, is_ours, wanted, with_hooks, without_hooks
 
 OURS = wanted(["/opt/my tools/tallystick"], "/home/ana/a memory")
 OTHERS = """\

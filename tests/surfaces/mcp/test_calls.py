@@ -72,7 +72,7 @@ def test_a_long_call_says_how_far_it_is(folder, hold, owner, era):
         for number in range(60):
             owner.remember(f"thing {number}", key=f"k{number}")
     owner.close()
-    (folder / "index.db").unlink()
+    (folder / "state.db").unlink()
     seen: list[float] = []
 
     async def tell(progress, total, message):

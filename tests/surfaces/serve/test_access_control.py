@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from starlette.responses import PlainTextResponse
 
 from tallystick.memory.core.token import Token
-from tallystick.surfaces.serve.access_control import PAGE_POLICY, AccessControl, Buckets, Key, Limits, Place
-from tallystick.surfaces.serve.login import Sessions
+from tallystick.surfaces.serve.access_control import PAGE_POLICY, AccessControl, Buckets, Key, Limits, Place, Sessions
 from tallystick.surfaces.serve.metrics import Metrics
 from tallystick.surfaces.server.guard import LIMIT, Names, bracketed, is_loopback
 from tests.refusals import refuses

@@ -8,8 +8,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.surfaces.serve.app import ServerNotices
-from tallystick.surfaces.server.changes import Feed
-from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.server.worker import Feed, MemoryWorker
 
 
 @pytest.fixture

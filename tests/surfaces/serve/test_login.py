@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.memory.core.token import Token
-from tallystick.surfaces.serve.login import CODE_LASTS, LASTS, Sessions, _mac, made_code
+from tallystick.surfaces.serve.access_control import CODE_LASTS, LASTS, Sessions, _mac, made_code
 
 TOKEN, OTHER = Token(Path("t"), "k" * 43), Token(Path("t"), "l" * 43)
 START = 1_800_000_000.0

@@ -15,8 +15,8 @@ import pytest
 
 from tallystick import Memory
 from tallystick.memory.core.token import Token, token_of
-from tallystick.surfaces.serve.login import Sessions, made_code
-from tallystick.surfaces.server.changes import EVERY
+from tallystick.surfaces.serve.access_control import Sessions, made_code
+from tallystick.surfaces.server.worker import EVERY
 from tests.serving import serving
 from tests.surfaces.serve.test_end import HELLO
 

@@ -9,8 +9,7 @@ from hypothesis import example, given, strategies as st
 
 from tallystick import Memory
 from tallystick.surfaces.present.text import cells
-from tallystick.surfaces.web.graph import EXPANDED, MOST, ROOM, picture
-from tallystick.surfaces.web.graph_layout import Box, line, named, placed, width_of
+from tallystick.surfaces.web.graph import EXPANDED, MOST, ROOM, Box, line, named, picture, placed, width_of
 from tests.hostile import wrong_in
 
 

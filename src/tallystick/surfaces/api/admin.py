@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
 from fastapi import Header, Path as InPath, Query, Request
@@ -18,15 +18,12 @@ from starlette.responses import Response, StreamingResponse
 
 from tallystick.memory.maintenance import check as maintenance
 from tallystick.memory.maintenance.ledger import verify_folder
+from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.surfaces.api import models
 from tallystick.surfaces.api.models import Shape, shaped
 from tallystick.surfaces.api.operation import Json, Limit, Operations, Part, When, also, ask, part, plain, plains
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
-    from tallystick.surfaces.server.changes import Feed
-    from tallystick.surfaces.server.worker import CallContext, MemoryWorker
+from tallystick.surfaces.server.worker import CallContext, Feed, MemoryWorker
 
 reviews = Operations("reviews", "Actions that need a person's approval.")
 sources = Operations("sources", "Whom to trust.")

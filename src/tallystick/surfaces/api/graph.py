@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Path as InPath, Query
 from pydantic import Field
 from starlette.responses import Response
 
+from tallystick.memory.memory import Memory
 from tallystick.records.entity import NamedEntity, Relation as RelationRecord
 from tallystick.surfaces.api import models
 from tallystick.surfaces.api.models import Named, Relation, Shape, shaped
 from tallystick.surfaces.api.operation import WRITE, Limit, Operations, Part, part, plain, plains, several
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
 
 api = Operations("graph", "Entities and their relations.")
 paths = Operations("paths", "The branches of conversations.")

@@ -23,12 +23,9 @@ from tallystick.records import (
     episode,
     event,
     fact,
-    frame,
-    history,
     page,
     path,
     recall,
-    receipt,
     relation,
     review,
     rule,
@@ -233,22 +230,22 @@ Ids = rows("Ids", "ids", str, BELIEF["id"], "The memories that a call acted on."
 
 _VERSION = {"seq": 12, "at": AT, "op": "belief.put/1", "by": "http:local", "belief": BELIEF}
 Version = model(
-    "Version", history.Version, "One step in the history of a belief.", _VERSION,
+    "Version", belief.Version, "One step in the history of a belief.", _VERSION,
     seq="The event.", at="When it was recorded.", op="The operation.", by="The surface and source that wrote it.",
     belief="The belief at that time.",
 )  # fmt: skip
-History = rows("History", "versions", history.Version, _VERSION, "All versions of a belief.", "Oldest first.")
+History = rows("History", "versions", belief.Version, _VERSION, "All versions of a belief.", "Oldest first.")
 _CHANGE = {"key": "ana-drinks", "what": "added", "before": None, "after": BELIEF}
 Change = model(
-    "Change", history.Change, "One belief at two points in time.", _CHANGE,
+    "Change", belief.Change, "One belief at two points in time.", _CHANGE,
     key="The key of the belief.", what=(str, "added, gone or changed."), before="null, if there was none.",
     after="null, if there is none.",
 )  # fmt: skip
 Changes = rows(
-    "Changes", "changes", history.Change, _CHANGE, "The differences between two points in time.", "One for each belief."
+    "Changes", "changes", belief.Change, _CHANGE, "The differences between two points in time.", "One for each belief."
 )
 Why = model(
-    "Why", history.Why, "The reasons for the state of a belief, and of what it depends on.",
+    "Why", belief.Why, "The reasons for the state of a belief, and of what it depends on.",
     {"belief": BELIEF, "because": ["revised: she said so"], "rests_on": []},
     belief="The belief.", because="The reasons for its state.",
     rests_on=("list[Why]", "The same for the beliefs that it depends on."),
@@ -322,7 +319,7 @@ FilledFrame = model(
     receipt=_RECEIPT, more="How many more would fit the question and are not listed.", incomplete=_INCOMPLETE,
 )  # fmt: skip
 Frame = model(
-    "Frame", frame.Frame, "How to recall for a purpose.", {
+    "Frame", recall.Frame, "How to recall for a purpose.", {
         "name": "attention", "weights": {"similarity": 1.0}, "filters": {}, "guarantees": [], "template": "{blocks}\n",
         "token_budget": 2000, "cache": None, "source": "builtin",
     },
@@ -331,20 +328,20 @@ Frame = model(
     template="The text around the memories.", token_budget="The limit of the text, in tokens.",
     cache="How long an answer may be served again.", source="user or builtin.",
 )  # fmt: skip
-Frames = listing("Frames", frame.Frame, "One part of the list of frames.", None, "By name.")
+Frames = listing("Frames", recall.Frame, "One part of the list of frames.", None, "By name.")
 RECEIPT = {
     "id": "01M7GSWHGE138E3370ZEFCHPVA", "at": AT, "head": [12, HASH], "hits": [["20260503-1400-c4f1a5", 0.93]], "k": 5,
     "frame": "", "embedder": "", "question": "", "asked": {},
 }  # fmt: skip
 Receipt = model(
-    "Receipt", receipt.Receipt, "The record of one recall.", RECEIPT,
+    "Receipt", recall.Receipt, "The record of one recall.", RECEIPT,
     id="The id.", at="When the question was asked.",
     head=(list[Any], "Number and hash of the last event when it was answered."),
     hits=(list[list[Any]], "Pairs: the id of a source, and its score."), k="The limit on hits.",
     frame="The name of the frame.", embedder="The embedder that made the vectors.",
     question="The question, if it was kept.", asked="The other parameters of the recall.",
 )  # fmt: skip
-Receipts = listing("Receipts", receipt.Receipt, "One part of the list of receipts.", RECEIPT, "Newest first.")
+Receipts = listing("Receipts", recall.Receipt, "One part of the list of receipts.", RECEIPT, "Newest first.")
 Replayed = model(
     "Replayed", recall.Replayed, "A recorded answer, and the answer to the same question now.", {
         "receipt": "01M7GSWHGE138E3370ZEFCHPVA", "question": "what does Ana prefer?", "is_the_same": True,

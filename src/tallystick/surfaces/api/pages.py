@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import Path as InPath, Query, Request
 from pydantic import Field
 from starlette.responses import Response
 
+from tallystick.memory.memory import Memory
 from tallystick.surfaces.api import models
 from tallystick.surfaces.api.models import Shape, shaped
 from tallystick.surfaces.api.operation import (
@@ -25,9 +26,6 @@ from tallystick.surfaces.api.operation import (
     several,
     unless_known,
 )
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
 
 api = Operations("pages", "Beliefs as entries on Markdown pages.")
 MARKDOWN = "text/markdown"

@@ -7,25 +7,20 @@ they do not name is refused. Answers are not checked at run time; the tests chec
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
+from starlette.routing import BaseRoute
 
-from tallystick.surfaces.api import admin, beliefs, graph, pages, recall
-from tallystick.surfaces.api.errors import PROBLEM, Problem, Wrong, handle_in
+from tallystick.surfaces.api import admin, beliefs, graph, pages
 from tallystick.surfaces.api.models import VALUE
-from tallystick.surfaces.api.operation import REASONS
-
-if TYPE_CHECKING:
-    from starlette.routing import BaseRoute
-
-    from tallystick.surfaces.server.changes import Feed
-    from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.api.operation import PROBLEM, REASONS, Problem, Wrong, handle_in
+from tallystick.surfaces.server.worker import Feed, MemoryWorker
 
 _PARTS = (
-    beliefs.saying, recall.api, beliefs.looking, pages.api, graph.api, graph.paths, graph.rules, admin.reviews,
+    beliefs.saying, beliefs.asking, beliefs.looking, pages.api, graph.api, graph.paths, graph.rules, admin.reviews,
     admin.sources, admin.ledger, admin.leaving,
 )  # fmt: skip
 ABOUT = """\

@@ -69,6 +69,7 @@ class Call:
     def existing(self) -> Path:
         """The folder of the memory, which must exist."""
         from tallystick.records.errors import NotFound
+        from tallystick.stores.places import has_ledger
         from tallystick.surfaces.present.names import short_path
 
         folder = self.locate()
@@ -82,6 +83,7 @@ class Call:
         """The folder of the memory, existing or new. A folder with other things in it becomes one only by `init`."""
         from tallystick.memory.settings import NAME, holds_other_things
         from tallystick.records.errors import Refused
+        from tallystick.stores.places import has_ledger
         from tallystick.surfaces.present.names import short_path
 
         folder = self.locate()
@@ -169,11 +171,6 @@ class Call:
                     raise
                 self.warn(str(error))
         return done
-
-
-def has_ledger(folder: Path) -> bool:
-    """Whether a ledger lives at `folder`, even a damaged one."""
-    return any((folder / name).exists() for name in ("events.wal", "sealed", "lock"))
 
 
 def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:

@@ -21,7 +21,7 @@ from tallystick.records.errors import Refused
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import option, yes as yes_option
 from tallystick.surfaces.cli.serve import check_packages, profiles_option
-from tallystick.surfaces.connect import clients, hooks, plan
+from tallystick.surfaces.connect import clients, plan
 from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
 from tallystick.surfaces.connect.plan import Change, Puzzled
 from tallystick.surfaces.present.names import short_path
@@ -43,8 +43,8 @@ class Setup:
     capture: bool
 
     @property
-    def groups(self) -> hooks.Groups:
-        return hooks.wanted(self.program, self.folder) if self.capture else {}
+    def groups(self) -> plan.Groups:
+        return plan.wanted(self.program, self.folder) if self.capture else {}
 
 
 def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -233,7 +233,7 @@ def _print_manual(call: Call, setup: Setup, name: str) -> None:
     is_known = client is not GENERIC
     parts = [(str(client.path(project=project)) if is_known else "", plan.with_entry("", client, setup.entry))]
     if setup.groups:
-        parts.append((str(client.hooks_path(project=project)), hooks.with_hooks("", setup.groups)))
+        parts.append((str(client.hooks_path(project=project)), plan.with_hooks("", setup.groups)))
     value = {"client": name, "known": is_known, "add": [{"file": file, "text": text} for file, text in parts]}
     call.answer(value, _manual(parts, "" if is_known else name))
 

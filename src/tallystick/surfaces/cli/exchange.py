@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tallystick.records.errors import Busy, Refused, TallystickError
-from tallystick.surfaces.cli.command import BY, Call, command, has_ledger, print_bytes
+from tallystick.stores.places import has_ledger
+from tallystick.surfaces.cli.command import BY, Call, command, print_bytes
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input, whose
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.terminal import bold, dim, warn, width

@@ -10,6 +10,7 @@ import click
 
 from tallystick.memory.maintenance.ledger import check_proof, verify_folder
 from tallystick.records.errors import Refused
+from tallystick.stores.places import size_of_ledger
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import FilePath, option, yes as yes_option
 from tallystick.surfaces.cli.progress import progress, waiting
@@ -36,7 +37,7 @@ def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     missing at the end. A chain alone cannot show that: without a witness outside the folder, it says so.
     """
     folder = call.existing()
-    size = sum(path.stat().st_size for path in (*folder.glob("events.wal"), *folder.glob("sealed/*.wal")))
+    size = size_of_ledger(folder)
     with progress("Verifying", size) as on_progress:
         note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
         report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)

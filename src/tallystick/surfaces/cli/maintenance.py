@@ -14,7 +14,8 @@ from tallystick.memory import settings
 from tallystick.memory.maintenance import check as checks
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Unfinished
-from tallystick.surfaces.cli.command import BY, Call, command, has_ledger
+from tallystick.stores.places import has_ledger
+from tallystick.surfaces.cli.command import BY, Call, command
 from tallystick.surfaces.cli.options import option, yes as yes_option
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import copies_in

@@ -48,7 +48,7 @@ def _completer(names_in: Callable[[Memory, str], Names]) -> Completer:
 
         from tallystick.memory.memory import Memory
         from tallystick.stores.esdb.migrate import is_old
-        from tallystick.stores.open_folder import is_memory
+        from tallystick.stores.places import is_memory
         from tallystick.surfaces.present.text import short
 
         call = ctx.ensure_object(Call)

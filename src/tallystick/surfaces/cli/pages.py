@@ -26,7 +26,8 @@ import click
 
 from tallystick.records.errors import Busy, NotFound, Refused
 from tallystick.records.page import Synced
-from tallystick.surfaces.cli.command import Call, command, has_ledger, print_json
+from tallystick.stores.places import has_ledger
+from tallystick.surfaces.cli.command import Call, command, print_json
 from tallystick.surfaces.cli.options import complete_page, given, option, speaker, whose
 from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.names import called, has_pages, page_name, resolved

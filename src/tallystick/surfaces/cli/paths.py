@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
 from tallystick.records.belief import Belief
-from tallystick.records.path import ABANDONED, MAIN, MERGED, REVIEW, RULES, MemoryPath, shown as name_of
+from tallystick.records.path import ABANDONED, MAIN, MERGED, REVIEW, RULES, MemoryPath, Tree, shown as name_of
 from tallystick.surfaces.cli.command import Call, command, common_options, group
 from tallystick.surfaces.cli.map import entry_of
 from tallystick.surfaces.cli.options import complete_path, option, speaker, whose
@@ -17,9 +16,6 @@ from tallystick.surfaces.present.names import handle
 from tallystick.surfaces.present.terminal import bold, dim, good, outcome, warn, width
 from tallystick.surfaces.present.text import cells, short, shown
 from tallystick.surfaces.present.time import ago, count
-
-if TYPE_CHECKING:
-    from tallystick.records.path import Tree
 
 HELP = f"""{entry_of('paths').line}
 

@@ -17,8 +17,9 @@ import click
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Busy, Refused
 from tallystick.records.policy import DEFAULT
+from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli import options as shared
-from tallystick.surfaces.cli.command import Call, command, has_ledger
+from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import from_standard_input, given, option, text_from, whose
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import short_id

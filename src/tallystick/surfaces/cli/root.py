@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import click
 
 from tallystick.surfaces.cli import command
-from tallystick.surfaces.cli.command import Call, Group, has_ledger, write_block, write_sections
+from tallystick.surfaces.cli.command import Call, Group, write_block, write_sections
 from tallystick.surfaces.cli.map import FIRST_PAGE, GROUPS, SECOND_PAGE
 
 BUG, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
@@ -119,6 +119,8 @@ def tallystick(ctx: click.Context) -> None:
     """Memory for AI agents that a person can read, replay and prove."""
     if ctx.invoked_subcommand is not None:
         return
+    from tallystick.stores.places import has_ledger
+
     call = ctx.ensure_object(Call)
     if call.json or call.folder or (command.on_a_terminal() and has_ledger(call.locate())):
         from tallystick.surfaces.cli.look import status

@@ -213,7 +213,7 @@ def serve(
 def _link(call: Call, where: Where) -> str:
     """A login link for the server that runs there. Whoever has the token can make one."""
     from tallystick.memory.core.token import token_of
-    from tallystick.surfaces.serve.login import made_code
+    from tallystick.surfaces.serve.access_control import made_code
     from tallystick.surfaces.server.listen import address
 
     if not where.port:

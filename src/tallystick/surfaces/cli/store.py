@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,10 @@ from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Refused
 from tallystick.records.path import ABANDONED, MERGED, MemoryPath
 from tallystick.stores.phase import workspace
-from tallystick.stores.phase.findings import refused_in
-from tallystick.stores.phase.input_files import action_in, approval_in, events_in, given_in, joined
-from tallystick.stores.phase.workspace import LAST, open_workspace
+from tallystick.stores.phase.comparison import Comparison
+from tallystick.stores.phase.findings import Diagnostic, refused_in
+from tallystick.stores.phase.runtime import PhaseMemoryRuntime
+from tallystick.stores.phase.workspace import LAST, action_in, approval_in, events_in, given_in, joined, open_workspace
 from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json
 from tallystick.surfaces.cli.graph import envelope_counts
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input
@@ -24,11 +25,6 @@ from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.terminal import bad, bold, dim, findings_page, good, outcome, row, warn
 from tallystick.surfaces.present.text import short, shown
 from tallystick.surfaces.present.time import count, counts
-
-if TYPE_CHECKING:
-    from tallystick.stores.phase.comparison import Comparison
-    from tallystick.stores.phase.findings import Diagnostic
-    from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 
 _LIMIT = 20  # lines of one kind
 _DEEPEST = 40  # levels that are indented

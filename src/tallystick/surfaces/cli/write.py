@@ -13,8 +13,9 @@ import click
 from tallystick.memory.pages.page_of_belief import page_of
 from tallystick.records.belief import Belief
 from tallystick.records.policy import DEFAULT
+from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli import options as shared
-from tallystick.surfaces.cli.command import Call, command, has_ledger
+from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import complete, given, lines_of, option, text_from, text_or_input
 from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.beliefs import DONE, related, remembered, table

@@ -2,14 +2,24 @@
 
 Every error is an answer too: one line that says what is wrong and the way out, so that a model can do better. It has
 nothing of what is stored and no trace of the program. A fault of the program fails that one call and nothing else.
+
+A person's approval through the protocol: the question, and the result of the reply.
+
+The question shows the whole action, or is not asked at all: nobody approves what they did not see. The approval is
+given through a surface of its own (`elicit:…`), with a person's trust, for exactly the action that was shown; whether
+that surface counts is decided by the policy. A rejection is recorded too. Any other reply (cancelled, unreadable, none)
+changes nothing, and the review stays pending for `tallystick review`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import MISSING, dataclass, fields
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -17,14 +27,15 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from tallystick.memory.memory import Memory
+from tallystick.records.belief import Belief
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.json import texts_in
-from tallystick.surfaces.mcp import consent
-from tallystick.surfaces.mcp.consent import Question
-from tallystick.surfaces.mcp.format import error_line, one_line, wrong_arguments
+from tallystick.records.review import Applied, Review
+from tallystick.surfaces.mcp.format import error_line, fenced, label, one_line, wrong_arguments
 from tallystick.surfaces.mcp.resources import Context
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool
-from tallystick.surfaces.server.worker import MemoryWorker, Person
+from tallystick.surfaces.server.worker import CallContext, MemoryWorker, Person
 
 Result = types.CallToolResult | types.InputRequiredResult
 
@@ -50,7 +61,9 @@ class Calls:
         try:
             args = _read(tool, given)
         except ValidationError as error:
-            return _refusal(wrong_arguments(error, tool.name, tool.argument_names()))
+            fields = tool.takes.model_fields
+            names = sorted(fields, key=lambda name: not fields[name].is_required())
+            return _refusal(wrong_arguments(error, tool.name, names))
         except Refused as error:
             return _refusal(str(error))
         try:
@@ -64,7 +77,7 @@ class Calls:
         """Run it; where it needs approval, ask the person, and continue from there."""
         person, asked_before = self._hold.person, ""
         if params.request_state is not None and person is not None:
-            review, digest = consent.read_state(params.request_state)
+            review, digest = map(str, json.loads(params.request_state))
             if (done := await self._settle(tool, args, person, review, digest, _reply_in(params))) is not None:
                 return done
             asked_before = review
@@ -75,7 +88,7 @@ class Calls:
             except NeedsApproval as error:
                 question = None
                 if person is not None and error.review != asked_before and _can_ask(ctx):
-                    question = await self._question(person, error.review)
+                    question = await self._hold.run(partial(_question, person, error.review))
                 if question is None or person is None:
                     return _refusal(_pending(error.review, person))
                 if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -89,9 +102,6 @@ class Calls:
                 await progress.end()
                 return _result(found)
 
-    async def _question(self, person: Person, review: str) -> Question | None:
-        return await self._hold.run(lambda _: consent.question(person, review))
-
     async def _settle(
         self, tool: Tool, args: Args, person: Person, review: str, digest: str, reply: bool | None
     ) -> types.CallToolResult | None:
@@ -99,9 +109,9 @@ class Calls:
         if reply is None:
             return _refusal(f"{_NO_ANSWER} {_pending(review, person)}")
         if not reply:
-            await self._hold.run(lambda _: consent.reject(person, review))
+            await self._hold.run(lambda _: reject(person, review))
             return _refusal(_REJECTED)
-        applied = await self._hold.run(lambda context: consent.approve(context.memory, person, review, digest))
+        applied = await self._hold.run(lambda context: approve(context.memory, person, review, digest))
         after = tool.after
         return None if after is None else _result(await self._hold.run(lambda context: after(context, args, applied)))
 
@@ -143,22 +153,22 @@ def _can_ask(ctx: Context) -> bool:
 
 
 def _ask_back(question: Question) -> types.InputRequiredResult:
-    params = types.ElicitRequestFormParams(message=question.message, requested_schema=consent.SCHEMA)
-    request = types.ElicitRequest(params=params)
-    return types.InputRequiredResult(input_requests={consent.KEY: request}, request_state=question.state())
+    params = types.ElicitRequestFormParams(message=question.message, requested_schema=SCHEMA)
+    request, state = types.ElicitRequest(params=params), json.dumps([question.review, question.digest])
+    return types.InputRequiredResult(input_requests={KEY: request}, request_state=state)
 
 
 async def _ask_now(ctx: Context, question: Question) -> bool | None:
     try:
-        reply = await ctx.session.elicit_form(question.message, consent.SCHEMA, ctx.request_id)
+        reply = await ctx.session.elicit_form(question.message, SCHEMA, ctx.request_id)
     except (MCPError, ValidationError):
         return None
-    return consent.is_approval(reply.action, reply.content)
+    return is_approval(reply.action, reply.content)
 
 
 def _reply_in(params: types.CallToolRequestParams) -> bool | None:
-    reply = (params.input_responses or {}).get(consent.KEY)
-    return consent.is_approval(reply.action, reply.content) if isinstance(reply, types.ElicitResult) else None
+    reply = (params.input_responses or {}).get(KEY)
+    return is_approval(reply.action, reply.content) if isinstance(reply, types.ElicitResult) else None
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
@@ -187,3 +197,96 @@ class _Progress:
         """Send all reports before the answer."""
         if self._reports:
             await asyncio.gather(*self._reports, return_exceptions=True)
+
+
+# -- a person's approval -----------------------------------------------------------------------------------------------
+
+
+KEY = "yes"  # names the question and its reply
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "answer": {"type": "string", "enum": ["yes", "no"], "title": "Allow this?", "description": "yes or no"},
+    },
+    "required": ["answer"],
+}
+LONGEST_QUESTION = 6000  # characters of a question that a person can be expected to read in a dialog
+
+_ACTIONS = {
+    "remember": "remember", "revise": "replace", "forget": "forget", "invalidate": "invalidate as wrong",
+    "erase": "erase the words of", "trust": "trust", "activate": "activate again", "reinforce": "count as helpful",
+    "promote": "promote to a belief", "merge": "merge", "page.compact": "compact the page with",
+    "path.merge": "merge the path", "path.abandon": "abandon the path", "path.compact": "compact the path",
+    "path.reopen": "reopen the path",
+}  # fmt: skip
+_REASON = "answered in a client's dialog"
+_VISIBLE = ("text", "user", "trust", "keep_secrets", "seen")  # fields that need no line of their own
+_DEFAULTS = {each.name: each.default for each in fields(Belief) if each.default is not MISSING}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question for a person. `review` and `digest` name the exact action that is approved."""
+
+    review: str
+    digest: str
+    message: str
+
+
+def _question(person: Person, name: str, _: CallContext) -> Question | None:
+    """The question about a review, as the person may read it.
+
+    None, if the policy would not count the reply, or if it is too long to show.
+    """
+    with person.opens() as memory:
+        if not memory.policy.answers("human", person.door):
+            return None
+        review = memory.reviews.get(name)
+        message = "\n".join(_message(memory, review))
+    return Question(review.id, review.digest, message) if len(message) <= LONGEST_QUESTION else None
+
+
+def _message(memory: Memory, review: Review) -> list[str]:
+    action = review.action
+    found = [f"An agent ({label(by=action.by, trust=action.trust)}) asks to {_ACTIONS[action.cell]}:"]
+    if action.noun == "path":
+        found += [*fenced(action.path), "which has these beliefs:" if action.target else ""]
+    for version in action.target:
+        belief = memory.get(version, path=action.path)
+        found += fenced(belief.text if belief else "(gone)")
+    if action.changes.get("text"):
+        found += ["with the new text:" if action.target else "", *fenced(str(action.changes["text"]))]
+    if rest := {name: value for name, value in action.changes.items() if not _is_usual(name, value)}:
+        found += ["with:", *fenced(json.dumps(rest, ensure_ascii=False, default=str))]
+    if action.reason:
+        found += ["Its reason:", *fenced(action.reason)]
+    return [line for line in found if line] + [f"You are asked because {review.why}. Lines behind a bar are data."]
+
+
+def _is_usual(name: str, value: object) -> bool:
+    """A field that need not be shown: it is visible already, or has its default."""
+    return name in _VISIBLE or value in ("", [], (), {}, None) or value == _DEFAULTS.get(name, MISSING)
+
+
+def is_approval(action: str, content: Mapping[str, Any] | None) -> bool | None:
+    """The answer in a reply: True, False, or None if there is none."""
+    if action == "decline":
+        return False
+    answer = (content or {}).get("answer") if action == "accept" else None
+    return {"yes": True, "no": False}.get(answer) if isinstance(answer, str) else None
+
+
+def approve(memory: Memory, person: Person, name: str, digest: str) -> Applied:
+    """Record the person's approval, and carry the action out: one group of events, or none."""
+    review = memory.reviews.get(name)
+    before = memory.ledger.size
+    with person.opens() as theirs:
+        theirs.reviews.approve(review.id, digest=digest, reason=_REASON)
+    done = [event for event in memory.log(before) if event.by == person.door]
+    return Applied(review.action, tuple(done), review.id)
+
+
+def reject(person: Person, name: str) -> None:
+    """Record the person's rejection. One that does not count, or comes too late, changes nothing."""
+    with person.opens() as theirs, suppress(Refused):
+        theirs.reviews.reject(name, reason=_REASON)

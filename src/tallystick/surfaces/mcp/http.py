@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Receive, Scope, Send
 
 from tallystick.surfaces.mcp.server import Offers, made
+from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.server.guard import LIMIT, Refusal
 from tallystick.surfaces.server.listen import Begun, Hurried
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from tallystick.surfaces.mcp.tool import Tool
-    from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.server.worker import MemoryWorker
 
 PATH = "/mcp"
 

@@ -11,20 +11,18 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from tallystick.memory.memory import Memory
+from tallystick.records.belief import Change
 from tallystick.records.clock import parse_moment, stamp, system_clock
 from tallystick.records.errors import Refused
 from tallystick.surfaces.mcp.format import quoted, shortened
 from tallystick.surfaces.mcp.resources import FRAME_TEMPLATE, PAGE_TEMPLATE, Context, frame_names, page_names
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
-    from tallystick.records.history import Change
-    from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.server.worker import MemoryWorker
 
 Given = Mapping[str, str]
 
@@ -137,7 +135,8 @@ def _start(memory: Memory, given: Given) -> Iterator[str]:
 def _review(memory: Memory, given: Given) -> Iterator[str]:
     """What was learned since then, and what is pending."""
     since, session = _since(given.get("since", "")), given.get("session", "")
-    changes = [change for change in memory.diff(since) if not session or _session(change) == session]
+    found = ((change, change.after or change.before) for change in memory.diff(since))
+    changes = [change for change, belief in found if not session or (belief and belief.session == session)]
     yield _with(_LOOK_BACK, "\n".join(map(_line, changes[-_LISTED:])), len(changes) - _LISTED)
     if waiting := memory.reviews.waiting():
         lines = [
@@ -172,11 +171,6 @@ def _since(given: str) -> str:
         return parse_moment(given)
     except Refused:
         raise Refused("since is like 24h, 7d, 2026-05-03 or 2026-05-03T14:00:00Z", "time") from None
-
-
-def _session(change: Change) -> str:
-    belief = change.after or change.before
-    return belief.session if belief else ""
 
 
 def _line(change: Change) -> str:

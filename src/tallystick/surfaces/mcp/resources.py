@@ -2,25 +2,43 @@
 
 A name is one name of this user: no slash, no way up. What does not exist and what is somebody else's look the same.
 Stored words come as quoted data (`quoted`).
+
+Notifications of changed resources, whoever changed them.
+
+A notification means "this changed, read it again": several changes may come as one, and none is lost once a
+subscription is acknowledged. While somebody listens, the ledger is checked every half second; else nothing is done. A
+page's file follows its ledger a moment later, perhaps written by another process: after every check that found a change
+comes one more.
+
+Two eras, two ways: a client of the modern one holds a stream open (`subscriptions/listen`); one that began with a
+handshake subscribes to each address, and hears of a changed list once it has requested the list.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from typing import Any
 from urllib.parse import quote, unquote
 
 import mcp_types as types
 import orjson
+from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from tallystick.records.errors import NotFound, Refused
+from tallystick.memory.memory import Memory
+from tallystick.records.errors import Closed, NotFound, Refused, TallystickError
 from tallystick.surfaces.mcp.format import quoted
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
-    from tallystick.surfaces.server.worker import MemoryWorker
+from tallystick.surfaces.server.worker import ChangeDetector, MemoryWorker
 
 Context = ServerRequestContext[Any, Any]
 
@@ -132,3 +150,206 @@ def not_found(ctx: Context, uri: str) -> MCPError:
         types.INVALID_PARAMS if is_modern else _NOT_FOUND, "Resource not found; `resources/list` lists them",
         {"uri": uri[:_LONGEST]},
     )  # fmt: skip
+
+
+EVERY = 0.5  # seconds between two checks
+LIST = "memory://"  # stands for the list of all resources
+
+_LIMIT = 1_000  # addresses that one client may subscribe to
+_STREAMS = 256  # clients that may hold a stream open
+_TIMEOUT = 2.0  # seconds that a client may take to read a notification
+
+
+@dataclass(slots=True)
+class _Listener:
+    """A client of the era that begins with a handshake."""
+
+    connection: Connection
+    addresses: set[str] = field(default_factory=set)
+
+    async def notify(self, address: str) -> None:
+        """Send a notification. A client that does not read is not waited for."""
+        to = self.connection
+        sending = to.send_resource_list_changed() if address == LIST else to.send_resource_updated(address)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(sending, _TIMEOUT)
+
+
+class Watch:
+    """The subscriptions of one server."""
+
+    def __init__(self, hold: MemoryWorker, *, every: float = EVERY) -> None:
+        self._hold, self._every = hold, every
+        self._bus = InMemorySubscriptionBus()
+        self._streams = ListenHandler(self._bus, max_subscriptions=_STREAMS)
+        self._listeners: dict[int, _Listener] = {}
+        self._wanted: Counter[str] = Counter()  # addresses, by the number of subscriptions
+        self._changes = Changes()
+        self._task: asyncio.Task[None] | None = None
+
+    # -- the modern era ----------------------------------------------------------------------------------------------
+
+    async def listen(
+        self, ctx: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:  # fmt: skip
+        """Serve one stream until the client closes it, or the server ends."""
+        requested = params.notifications
+        wanted = {uri for uri in requested.resource_subscriptions or () if is_ours(uri)}
+        _check_number(wanted)
+        wanted |= {LIST} if requested.resources_list_changed else set()
+        await self._want(wanted)
+        try:
+            return await self._streams(ctx, params)
+        finally:
+            self._leave(wanted)
+
+    # -- the era of the handshake ------------------------------------------------------------------------------------
+
+    async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        """Notify this client when that address changes. Subscribing twice is the same as once."""
+        if not is_ours(params.uri):
+            raise not_found(ctx, params.uri)
+        await self._subscribe(ctx, params.uri)
+        return types.EmptyResult()
+
+    async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        """End a subscription. One that never was is no error."""
+        listener = self._listeners.get(id(_connection(ctx)))
+        if listener is not None and params.uri in listener.addresses:
+            listener.addresses.discard(params.uri)
+            self._leave({params.uri})
+        return types.EmptyResult()
+
+    async def list_requested(self, ctx: Context) -> None:
+        """Notify this client from now on when the list changes."""
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            await self._subscribe(ctx, LIST)
+
+    async def _subscribe(self, ctx: Context, address: str) -> None:
+        connection = _connection(ctx)
+        listener = self._listeners.get(id(connection))
+        if listener is None:
+            listener = self._listeners[id(connection)] = _Listener(connection)
+            connection.exit_stack.callback(self._gone, connection)
+        if address not in listener.addresses:
+            _check_number(listener.addresses | {address})
+            listener.addresses.add(address)
+            try:
+                await self._want({address})
+            except (TallystickError, OSError, asyncio.CancelledError):
+                listener.addresses.discard(address)
+                raise
+
+    def _gone(self, connection: Connection) -> None:
+        if listener := self._listeners.pop(id(connection), None):
+            self._leave(listener.addresses)
+
+    # -- both --------------------------------------------------------------------------------------------------------
+
+    async def _want(self, addresses: Collection[str]) -> None:
+        """Note the current state of these, and check them from now on."""
+        is_first = not self._wanted
+        fresh = [address for address in addresses if not self._wanted[address]]
+        self._wanted.update(addresses)
+        try:
+            if fresh:
+                await self._hold.run(lambda context: self._changes.begin(context.memory, fresh, is_first=is_first))
+        except (TallystickError, OSError, asyncio.CancelledError):
+            self._leave(addresses)
+            raise
+        if self._wanted and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._follow())
+
+    def _leave(self, addresses: Collection[str]) -> None:
+        self._wanted -= Counter(addresses)
+
+    async def _follow(self) -> None:
+        """Check for changes as long as anybody listens."""
+        while self._wanted:
+            await asyncio.sleep(self._every)
+            if self._changes.are_due():
+                try:
+                    found = await self._hold.run(partial(_look, self._changes, list(self._wanted)))
+                except Closed:
+                    return
+                except (TallystickError, OSError, sqlite3.Error):  # busy or damaged: calls report it; check again
+                    continue
+                for address in found:
+                    await self._notify(address)
+
+    async def _notify(self, address: str) -> None:
+        await self._bus.publish(ResourcesListChanged() if address == LIST else ResourceUpdated(uri=address))
+        listeners = [each for each in self._listeners.values() if address in each.addresses]
+        await asyncio.gather(*(each.notify(address) for each in listeners))
+
+    def close(self) -> None:
+        """End every stream, after the changes that were found are sent."""
+        self._streams.close()
+        if self._task is not None:
+            self._task.cancel()
+
+
+def _look(changes: Changes, wanted: list[str], context: Any) -> list[str]:
+    return changes.since(context.memory, wanted)
+
+
+def _check_number(addresses: set[str]) -> None:
+    if len(addresses) > _LIMIT:
+        message = f"a client may subscribe to {_LIMIT:,} resources at most; unsubscribe from some first"
+        raise MCPError(types.INVALID_PARAMS, message)
+
+
+def _connection(ctx: Context) -> Connection:
+    """The client's own connection: what is kept for it ends with it."""
+    return ctx.session._connection  # the package has no other way to it
+
+
+class Changes:
+    """Changes of resources since the last check. All but `are_due` belongs to the memory's thread."""
+
+    def __init__(self) -> None:
+        self._versions: dict[str, str] = {}
+        self._detector = ChangeDetector()
+        self._once_more = False
+
+    def are_due(self) -> bool:
+        """Whether there may be changes."""
+        return self._once_more or self._detector.is_due()
+
+    def begin(self, memory: Memory, addresses: Iterable[str], *, is_first: bool) -> None:
+        """Note the current state of these; `is_first`, if nobody was listening to anything."""
+        if is_first:
+            self._versions = {}
+            self._detector.begin(memory)
+        self._versions |= {address: self._version(memory, address) for address in addresses}
+
+    def since(self, memory: Memory, wanted: Iterable[str]) -> list[str]:
+        """The addresses among these that changed."""
+        is_changed = bool(self._detector.look(memory))
+        versions = dict(self._versions)
+        if is_changed or self._once_more:
+            versions = {address: self._version(memory, address) for address in wanted}
+        found = [address for address, each in versions.items() if each != self._versions.get(address, each)]
+        self._versions, self._once_more = versions, is_changed
+        return found
+
+    def _version(self, memory: Memory, address: str) -> str:
+        """A text that changes whenever the resource may have changed."""
+        if address == LIST:
+            return _digest("\n".join([*page_names(memory), "", *frame_names(memory)]))
+        if name := name_in(address, PAGES):
+            return _page_version(memory, name)
+        return str(self._detector.place)  # a frame and the status depend on the whole memory
+
+
+def _page_version(memory: Memory, name: str) -> str:
+    try:
+        page = memory.pages.read(name, include_superseded=True)
+    except Refused:
+        return "none"
+    entries = "\n".join(f"{entry.id} {entry.superseded_by} {entry.is_retracted}" for entry in page.entries)
+    return _digest(f"{entries}\n\n{page.text}")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -20,8 +20,7 @@ from tallystick.records.errors import TallystickError
 from tallystick.surfaces.mcp.dispatch import Calls
 from tallystick.surfaces.mcp.format import error_line
 from tallystick.surfaces.mcp.prompts import Prompts
-from tallystick.surfaces.mcp.resources import Context, Resources
-from tallystick.surfaces.mcp.subscriptions import EVERY, Watch
+from tallystick.surfaces.mcp.resources import EVERY, Context, Resources, Watch
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.server.worker import MemoryWorker
 

@@ -10,17 +10,15 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tallystick.records.errors import Refused
+from tallystick.records.review import Applied
 from tallystick.surfaces.present.time import read_moment
 from tallystick.surfaces.server.fields import Described, event_number
-
-if TYPE_CHECKING:
-    from tallystick.records.review import Applied
-    from tallystick.surfaces.server.worker import CallContext
+from tallystick.surfaces.server.worker import CallContext
 
 
 class Args(Described):
@@ -55,11 +53,6 @@ class Tool:
     is_idempotent: bool = False  # the same call again changes nothing more
     also: Mapping[str, str] = field(default_factory=dict)  # other names that models write, see `aliases`
     after: Callable[[CallContext, Any, Applied], Answer] | None = None
-
-    def argument_names(self) -> list[str]:
-        """The names of the arguments, required ones first."""
-        fields = self.takes.model_fields
-        return sorted(fields, key=lambda name: not fields[name].is_required())
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments under the tool's own names. A null counts as not given.

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tallystick.records.belief import OWNER, Belief, RememberResult
+from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
-from tallystick.records.history import Version
+from tallystick.records.relation import Neighbour
 from tallystick.surfaces.present.names import handle, short_id, short_path
 from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
 from tallystick.surfaces.present.time import ago, count, when
-
-if TYPE_CHECKING:
-    from tallystick.records.relation import Neighbour
 
 STANDING = {"active": "current", "tombstone": "forgotten", "invalidated": "invalidated"}
 DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Corrected", "revised": "Revised"}

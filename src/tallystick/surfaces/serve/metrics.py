@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from starlette.types import Scope
 
-if TYPE_CHECKING:
-    from starlette.types import Scope
-
-    from tallystick.memory.memory import Memory
+from tallystick.memory.memory import Memory
 
 TYPE = CONTENT_TYPE_PLAIN_0_0_4
 

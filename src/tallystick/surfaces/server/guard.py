@@ -12,16 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
+from starlette.types import Receive, Scope, Send
 
+from tallystick.memory.core.token import Token
 from tallystick.records.errors import Refused
-
-if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
-    from tallystick.memory.core.token import Token
 
 LIMIT = 4 << 20  # bytes of a body; four times the longest line of a ledger
 ADDRESS, HEAD = 1 << 14, 1 << 16  # bytes of an address with its query, and of all headers

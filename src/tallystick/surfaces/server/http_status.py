@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.routing import BaseRoute
 
 from tallystick.records import errors
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.routing import BaseRoute
 
 _STATUS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], HTTPStatus], ...] = (  # the first that matches
     (errors.NotFound, HTTPStatus.NOT_FOUND),

@@ -22,18 +22,16 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import h11
 import uvicorn
 from h11._receivebuffer import ReceiveBuffer
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from tallystick.records.errors import Refused
 from tallystick.surfaces.server.guard import Refusal, bracketed, is_loopback
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
 
 HOST, PORT = "127.0.0.1", 8722
 ENDING = Refusal(503, "this server is shutting down; restart it and try again")

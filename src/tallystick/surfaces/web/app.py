@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from tallystick.records.errors import TallystickError
 from tallystick.surfaces.server.http_status import allowed
+from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web import belief, graph, home, integrity, pages, reviews, search, timeline
 from tallystick.surfaces.web.render import page_status, render, unsaved
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from tallystick.surfaces.server.worker import MemoryWorker
 
 _PAGES = (home, search, pages, belief, timeline, graph, reviews, integrity)
 

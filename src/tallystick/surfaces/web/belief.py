@@ -13,10 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from tallystick.memory.memory import Memory
+from tallystick.records.belief import Belief, Version, Why
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Busy, Moved, NotFound, Refused, TallystickError
 from tallystick.records.fact import steps_in, text_of
@@ -28,14 +32,6 @@ from tallystick.surfaces.present.text import one_line
 from tallystick.surfaces.web.filters import diff, segment, visible_lines
 from tallystick.surfaces.web.markdown import html
 from tallystick.surfaces.web.render import page_of, page_status, read_form, redirect, render, with_memory
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tallystick.memory.memory import Memory
-    from tallystick.records.belief import Belief
-    from tallystick.records.history import Version, Why
 
 Change = Callable[["Memory", str, str, str], str]  # version, text, reason; returns the id of the current version
 

@@ -9,27 +9,24 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from tallystick.memory.memory import Memory
+from tallystick.records.belief import Belief
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Damaged, Refused, TallystickError
+from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.surfaces.present.beliefs import DONE
 from tallystick.surfaces.present.reviews import asks
 from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.filters import words
 from tallystick.surfaces.web.render import command_for, page_of, page_status, read_form, redirect, render, with_memory
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tallystick.memory.memory import Memory
-    from tallystick.records.belief import Belief
-    from tallystick.records.event import Event
 
 _NAMED = 5  # beliefs that the answer to a form names
 _LINES = 12  # of what was learned recently
@@ -157,19 +154,15 @@ def _recent(memory: Memory) -> list[tuple[str, list[Learned]]]:
     """
     found = list[Learned]()
     for each in _newest(memory):
-        if found and _continues(found[-1], each):
-            found[-1] = replace(found[-1], turns=found[-1].turns + 1)
+        last = found[-1] if found else None
+        is_turn = last is not None and last.what == each.what == "episode" and bool(each.session)
+        if last and is_turn and last.session == each.session and day_of(last.at) == day_of(each.at):
+            found[-1] = replace(last, turns=last.turns + 1)
         elif len(found) == _LINES:
             break
         else:
             found.append(each)
     return [(day_name(day), list(group)) for day, group in groupby(found, key=lambda each: day_of(each.at))]
-
-
-def _continues(last: Learned, each: Learned) -> bool:
-    """True for turns of one conversation on one day."""
-    is_turn = last.what == each.what == "episode" and bool(each.session)
-    return is_turn and last.session == each.session and day_of(last.at) == day_of(each.at)
 
 
 def _newest(memory: Memory) -> Iterator[Learned]:

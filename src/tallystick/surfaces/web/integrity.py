@@ -13,25 +13,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.maintenance import check as checks
 from tallystick.memory.maintenance.ledger import verify_folder
+from tallystick.memory.memory import Memory
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritable, TallystickError
 from tallystick.records.progress import Progress
+from tallystick.stores.places import size_of_ledger
 from tallystick.surfaces.present.names import copies_in
+from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web.render import command_for, read_form, redirect, render, with_memory
 from tallystick.surfaces.web.timeline import in_words
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tallystick.memory.memory import Memory
-    from tallystick.surfaces.server.worker import MemoryWorker
 
 _REACH = 20_000  # events that are searched for what the ledger did to itself
 _LINES = 8
@@ -98,9 +96,8 @@ async def _start(
     request: Request, name: str, work: Callable[[Progress], Any], folder: Path | None = None
 ) -> Response:  # fmt: skip
     """Start a job that reads the ledger in `folder`, and show the page: after a moment, if it takes long."""
-    files = (*folder.glob("events.wal"), *folder.glob("sealed/*.wal")) if folder else ()
     jobs: Jobs = request.app.state.jobs
-    jobs.start(name, work, sum(path.stat().st_size for path in files))
+    jobs.start(name, work, size_of_ledger(folder) if folder else 0)
     await jobs.wait(name)
     return redirect(f"/integrity#{name}")
 

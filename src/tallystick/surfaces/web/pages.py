@@ -16,27 +16,24 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from tallystick.memory.memory import Memory
+from tallystick.records.belief import Belief
 from tallystick.records.entity import PREFIXES, kind_of
 from tallystick.records.errors import Busy, Refused, TallystickError
+from tallystick.records.page import PageEntry, PageInfo, PageText
 from tallystick.surfaces.present.diff import Piece
 from tallystick.surfaces.present.names import called, page_name, resolved
 from tallystick.surfaces.web.belief import DONE, draft_form, forget, new_draft, revise
 from tallystick.surfaces.web.filters import diff, segment, visible_lines
 from tallystick.surfaces.web.markdown import all_html
 from tallystick.surfaces.web.render import page_status, read_form, redirect, render, with_memory
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tallystick.memory.memory import Memory
-    from tallystick.records.belief import Belief
-    from tallystick.records.page import PageEntry, PageInfo, PageText
 
 AT_ONCE = 50  # entries of a page
 _VERSIONS = 20  # of an entry

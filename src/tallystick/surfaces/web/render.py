@@ -12,23 +12,20 @@ from hmac import compare_digest
 from http import HTTPStatus
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote as quote_url
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from tallystick.memory.memory import Memory
 from tallystick.memory.settings import locate
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Damaged, Refused, TallystickError
 from tallystick.surfaces.server.http_status import status_of
+from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web.filters import FILTERS
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from tallystick.memory.memory import Memory
-    from tallystick.surfaces.server.worker import MemoryWorker
 
 T = TypeVar("T")
 

@@ -8,27 +8,23 @@ line; here each change is taken apart, so that the difference can be marked in t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from tallystick.memory.memory import Memory
+from tallystick.records.belief import Belief
 from tallystick.records.errors import Missing, Moved, NotFound, Refused
 from tallystick.records.ids import BELIEF_ID
 from tallystick.records.policy import BELIEF
-from tallystick.records.review import STATUSES
+from tallystick.records.review import STATUSES, Review
 from tallystick.surfaces.present.diff import pieces as diff_pieces
 from tallystick.surfaces.present.reviews import asks, pieces, title
 from tallystick.surfaces.present.text import short
 from tallystick.surfaces.web.filters import client, excerpt
 from tallystick.surfaces.web.render import command_for, is_number, read_form, redirect, render, with_memory
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tallystick.memory.memory import Memory
-    from tallystick.records.belief import Belief
-    from tallystick.records.review import Review
 
 _QUARANTINED = "trust"  # the kind of a review about something that is not recalled until it is approved
 _PENDING = 20  # on one page, with everything they would change

@@ -17,24 +17,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from tallystick.memory.memory import Memory
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused, TallystickError
 from tallystick.surfaces.present.time import read_moment
 from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.filters import words
 from tallystick.surfaces.web.render import page_of, read_form, redirect, render, with_memory
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tallystick.memory.memory import Memory
 
 _FILTERS = ("session", "agent", "kind", "tag")
 _FIELDS = ("q", "frame", "budget", "at", "when", *_FILTERS)

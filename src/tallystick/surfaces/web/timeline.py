@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import orjson
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
+from tallystick.records.event import Event
 from tallystick.surfaces.present.beliefs import STEPS
 from tallystick.surfaces.present.events import EventSummary, event_summary
 from tallystick.surfaces.present.names import short_id
@@ -30,13 +33,6 @@ from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.filters import client, segment
 from tallystick.surfaces.web.render import command_for, is_number, page_of, read_form, redirect, render, with_memory
 from tallystick.surfaces.web.reviews import question
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from tallystick.memory.memory import Memory
-    from tallystick.records.event import Event
 
 _AT_ONCE = 50
 _LINE, _WHOLE, _QUOTE = 240, 600, 60  # cells of an event's words in the list, on its own page; of a quoted text

@@ -6,20 +6,16 @@ it, next to its source. A document is a belief or an episode; its address is tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound
-from tallystick.surfaces.mcp.format import of_belief, of_episode
+from tallystick.surfaces.mcp.format import Note, of_belief, of_episode
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool, aliases
 from tallystick.surfaces.present.text import short
 from tallystick.surfaces.server.worker import CallContext
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
-    from tallystick.surfaces.mcp.format import Note
 
 _LIMIT = 10  # documents of a search
 _TITLE = 80  # characters

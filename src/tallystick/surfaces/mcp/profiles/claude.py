@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from tallystick.memory.exchange.files import checked_path
 from tallystick.records.errors import Refused
+from tallystick.records.review import Applied
 from tallystick.surfaces.mcp.format import shortened
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool, aliases
 from tallystick.surfaces.server.worker import CallContext
-
-if TYPE_CHECKING:
-    from tallystick.records.review import Applied
 
 ROOT = "/memories"
 _DEEP = 2  # levels of a listing
@@ -137,9 +135,11 @@ def _str_replace(context: CallContext, args: Command) -> str:
     if not places:
         raise Refused(f"No replacement was performed, old_str `{quoted}` did not appear verbatim in {path}.")
     if len(places) > 1:
+        numbers = dict.fromkeys(text.count("\n", 0, at) + 1 for at in places[:_LISTED])
+        listed = ", ".join(map(str, numbers)) + (", …" if len(places) > _LISTED else "")
         raise Refused(
             f"No replacement was performed. Multiple occurrences of old_str `{quoted}` in lines:"
-            f" {_line_numbers(text, places)}. Please ensure it is unique",
+            f" {listed}. Please ensure it is unique",
             "ambiguous",
         )
     fresh = text[: places[0]] + args.new_str + text[places[0] + len(old) :]
@@ -271,12 +271,6 @@ def _is_there(context: CallContext, path: str) -> bool:
 
 def _write(context: CallContext, path: str, text: str) -> None:
     context.memory.files.write(path, text, session=context.session, agent=context.agent)
-
-
-def _line_numbers(text: str, places: list[int]) -> str:
-    """The lines of the first of these places, each once."""
-    numbers = dict.fromkeys(text.count("\n", 0, at) + 1 for at in places[:_LISTED])
-    return ", ".join(map(str, numbers)) + (", …" if len(places) > _LISTED else "")
 
 
 TOOLS = (

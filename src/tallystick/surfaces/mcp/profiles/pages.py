@@ -6,18 +6,15 @@ The reading tools give pages and entries as data; the writing tools append an en
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tallystick.records.page import PageEntry
+from tallystick.records.review import Applied
 from tallystick.surfaces.mcp.format import NOTICE, exactly, fenced, label, named
 from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, aliases, maybe
 from tallystick.surfaces.mcp.tools.read import Data
 from tallystick.surfaces.server.worker import CallContext
-
-if TYPE_CHECKING:
-    from tallystick.records.page import PageEntry
-    from tallystick.records.review import Applied
 
 _PATH = "The page: its file name, with or without .md, like person-ana"
 _SINCE = "Only entries from then or later: a month, a day or a time, like 2026-05-03"

@@ -7,17 +7,15 @@ beliefs like any other: see `memory/graph/entities`. Deleting hides; the history
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from tallystick.records.entity import Known, NamedEntity, Relation
+from tallystick.records.review import Applied
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool, aliases
 from tallystick.surfaces.server.worker import CallContext
-
-if TYPE_CHECKING:
-    from tallystick.records.review import Applied
 
 LONGEST_QUERY = 2048
 _RECALLED = 10

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tallystick.surfaces.mcp.tool import Tool
-from tallystick.surfaces.mcp.tools.manage import REVIEW, STATUS
 from tallystick.surfaces.mcp.tools.read import GET, RECALL, TIMELINE
-from tallystick.surfaces.mcp.tools.write import FORGET, REMEMBER, REVISE
+from tallystick.surfaces.mcp.tools.write import FORGET, REMEMBER, REVIEW, REVISE, STATUS
 
 TOOLS: tuple[Tool, ...] = (REMEMBER, RECALL, GET, TIMELINE, REVISE, REVIEW, FORGET, STATUS)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
+from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief
 from tallystick.records.clock import just_before, stamp
 from tallystick.records.errors import NotFound, Refused
+from tallystick.records.event import Event
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,
     BELIEF_PUT,
@@ -35,10 +37,6 @@ from tallystick.surfaces.mcp.format import (
 from tallystick.surfaces.mcp.tool import Answer, Args, Count, Name, Names, Tool, When, aliases, maybe, moment
 from tallystick.surfaces.present.time import read_date, read_time
 from tallystick.surfaces.server.worker import CallContext
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
-    from tallystick.records.event import Event
 
 DEFAULT_FRAME = "attention"
 _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
