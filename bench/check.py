@@ -25,7 +25,7 @@ from index_data import text
 from measure import Row, at_most, options_of, per, report, sized, stated
 
 from tallystick import Memory
-from tallystick.ledger.verify import verify
+from tallystick.ledger.folder.verify import verify
 from tallystick.memory.maintenance.check import check
 
 EVENTS = sized(100_000, 200)

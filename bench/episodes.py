@@ -561,7 +561,7 @@ def sizes(alone: Path, folder: Path, scratch: Path, count: int, held: int) -> li
         load(plain, of_both(FEW))
     bare = (scratch / "size.db").stat().st_size / (2 * FEW)
     ours = alone.stat().st_size / (2 * count)
-    index = (folder / "index.db").stat().st_size / (2 * held)
+    index = (folder / "state.db").stat().st_size / (2 * held)
     whole = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / (2 * held)
     return [
         stated("bytes per episode, stand-alone, to the plain table", f"{ours:,.0f} B", f"{bare:,.0f} B", ours / bare),

@@ -43,16 +43,16 @@ READ, ASKED = sized(2_000, 10), sized(100, 5)
 _PRAGMAS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000")
 _TABLES = (
     "CREATE TABLE blocks (id TEXT PRIMARY KEY, content TEXT NOT NULL, created_at TEXT NOT NULL, confidence REAL)",
-    "CREATE TABLE sources (id TEXT PRIMARY KEY, block_id TEXT NOT NULL, user TEXT NOT NULL, at TEXT NOT NULL)",
-    "CREATE INDEX sources_block ON sources (block_id)",
+    "CREATE TABLE index_sources (id TEXT PRIMARY KEY, block_id TEXT NOT NULL, user TEXT NOT NULL, at TEXT NOT NULL)",
+    "CREATE INDEX sources_block ON index_sources (block_id)",
     "CREATE TABLE tags (block_id TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (block_id, tag)) WITHOUT ROWID",
-    "CREATE VIRTUAL TABLE texts USING fts5(content, content='blocks', tokenize='porter unicode61')",
+    "CREATE VIRTUAL TABLE index_texts USING fts5(content, content='blocks', tokenize='porter unicode61')",
 )
 _INSERTS = (
     "INSERT INTO blocks VALUES (?, ?, ?, ?)",
-    "INSERT INTO sources VALUES (?, ?, ?, ?)",
+    "INSERT INTO index_sources VALUES (?, ?, ?, ?)",
     "INSERT INTO tags VALUES (?, ?)",
-    "INSERT INTO texts (rowid, content) VALUES (?, ?)",
+    "INSERT INTO index_texts (rowid, content) VALUES (?, ?)",
 )
 
 Saying = tuple[str, list[str]]
@@ -155,13 +155,13 @@ def rebuilding(scratch: Path, memory: Memory, count: int) -> Row:
 
 def grown(tenths: list[float], folder: Path, count: int) -> list[Row]:
     each, late, early = count // 10, tenths[9], tenths[1]
-    size = (folder / "index.db").stat().st_size / count
+    size = (folder / "state.db").stat().st_size / count
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
     return [
         at_least(f"remembering {count:,} in batches: last tenth, to the second", per(late, each), per(early, each),
                  early / late, 0.8),
         stated("  resident memory of this process then", f"{resident:,.0f} MB"),
-        stated("  index.db, bytes per block", f"{size:,.0f} B"),
+        stated("  state.db, bytes per block", f"{size:,.0f} B"),
     ]  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def grown(tenths: list[float], folder: Path, count: int) -> list[Row]:
 
 def reading(memory: Memory, count: int) -> list[Row]:
     """A belief by its id, and a block through the index layer, in no order; plainly: its row by the same id."""
-    with closing(sqlite3.connect(memory.folder / "index.db")) as db:
+    with closing(sqlite3.connect(memory.folder / "state.db")) as db:
         blocks = [name for (name,) in db.execute("SELECT id FROM blocks ORDER BY id LIMIT ?", (READ,))]
         names = [belief.id for belief in islice(memory.beliefs, READ)]
         for each in (blocks, names):
@@ -181,7 +181,7 @@ def reading(memory: Memory, count: int) -> list[Row]:
                 db.execute("SELECT * FROM blocks WHERE id = ?", (name,)).fetchone()
 
         mine, raw, ratio = in_turns(lambda: [memory.show(name) for name in names], plain, 15)
-        waited, bare, much = asyncio.run(_awaited(memory.folder / "index.db", blocks, plain))
+        waited, bare, much = asyncio.run(_awaited(memory.folder / "state.db", blocks, plain))
     return [
         at_most(f"a point read of {count:,}", per(mine, len(names)), per(raw, len(blocks)), 1 / ratio, 3),
         stated("  get_block of the index layer, awaited", per(waited, len(blocks)), per(bare, len(blocks)), much),

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measure import Row, at_least, at_most, in_turns, options_of, per, report, seconds, sized, stated
 
 from tallystick import ChronoRecord, ChronoStore
-from tallystick.ledger.verify import verify
+from tallystick.ledger.folder.verify import verify
 
 RECORDS = sized(100_000, 200)
 SINGLE, GROUP, GROWN = sized(200, 5), sized(100, 10), sized(400, 5)  # writes in a round
@@ -174,7 +174,7 @@ def opening(store: ChronoStore) -> list[Row]:
 
 def size_after_state(root: Path) -> int:
     with closing(sqlite3.connect(root / "state.db")) as db:
-        [[saved]] = db.execute("SELECT saved FROM state_position")
+        [[saved]] = db.execute("SELECT saved FROM positions WHERE name = 'state'")
     offset: int = orjson.loads(saved)["offset"]
     return (root / "events.wal").stat().st_size - offset
 

@@ -163,7 +163,7 @@ class Opened:
 def opened(memory: Memory, embedder: str | None = None, *, words: bool = True) -> Iterator[Opened]:
     """What is beside an open memory. Without `words`, as where there are no static vectors of words."""
     memory.recall("", receipt=False)  # the index is there, and level
-    index = IndexFile(memory.folder / "index.db")
+    index = IndexFile(memory.folder / "state.db")
     chosen = choose(embedder) if embedder else choose()
     try:
         yield Opened(memory, index, VectorSearch(chosen, choose() if words else None, memory.folder / "vectors"))

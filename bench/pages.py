@@ -177,7 +177,7 @@ def searching(memory: Memory, count: int) -> list[Row]:
     What is found at once, a word of a single entry, tells what a search costs besides.
     """
     rows, every = [stated(f"search at {count:,} entries, to the bare query", "")], list[float]()
-    with closing(sqlite3.connect(memory.folder / "pages.db")) as db:
+    with closing(sqlite3.connect(memory.folder / "state.db")) as db:
         for pragma in PRAGMAS:
             db.execute(pragma)
         for kind, asked in questions(count).items():
@@ -303,8 +303,8 @@ def sizes(folder: Path, files: int) -> list[Row]:
     """On disk, for each entry."""
     count = files * EACH
     written = sum(path.stat().st_size for path in (folder / "memory").glob("*.md")) / count
-    rows = (folder / "pages.db").stat().st_size / count
-    return [stated("pages.db, for each entry, to its Markdown", f"{rows:,.0f} B", f"{written:,.0f} B", rows / written)]
+    rows = (folder / "state.db").stat().st_size / count
+    return [stated("state.db, for each entry, to its Markdown", f"{rows:,.0f} B", f"{written:,.0f} B", rows / written)]
 
 
 def measured(scratch: Path, files: int, entries: int) -> Iterator[list[Row]]:

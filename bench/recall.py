@@ -47,7 +47,7 @@ MOST = 1_000_000
 QUESTIONS, WARMING, AFTER_A_WRITE = sized(200, 4), sized(40, 2), sized(30, 2)
 FRESH = sized(3, 1)  # processes
 TOP = 100
-BARE_TEXT = "SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 100"
+BARE_TEXT = "SELECT rowid, rank FROM index_texts WHERE index_texts MATCH ? ORDER BY rank LIMIT 100"
 
 _TURNS, _BELIEF = 30, 20
 _SAID_AT_ONCE = 2_000
@@ -141,7 +141,7 @@ class Bare:
             self._embed([speech.text(number) for number in range(start, min(start + _SAID_AT_ONCE, count))])
             for start in range(0, count, _SAID_AT_ONCE)
         ])  # fmt: skip
-        self._db = sqlite3.connect(folder / "index.db")
+        self._db = sqlite3.connect(folder / "state.db")
         self._db.execute("PRAGMA cache_size=-32000")
 
     def close(self) -> None:
@@ -303,8 +303,8 @@ def resident() -> dict[str, int]:
 
 def on_disk(home: Path, count: int) -> Row:
     vectors = sum(path.stat().st_size for path in (home / "vectors").rglob("*") if path.is_file())
-    index = (home / "index.db").stat().st_size
-    return stated("  on disk per block: index.db, vectors", f"{index / count:,.0f} B", f"{vectors / count:,.0f} B")
+    index = (home / "state.db").stat().st_size
+    return stated("  on disk per block: state.db, vectors", f"{index / count:,.0f} B", f"{vectors / count:,.0f} B")
 
 
 def main() -> None:

@@ -162,9 +162,9 @@ def quickest(work: Callable[[], object]) -> float:
 
 def bare_words(folder: Path) -> float:
     """One question to the same full text, ranked."""
-    sql = "SELECT rowid, rank FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT 100"
+    sql = "SELECT rowid, rank FROM index_texts WHERE index_texts MATCH ? ORDER BY rank LIMIT 100"
     asked = " OR ".join(f'"{word}"' for word in QUESTION.rstrip("?").split())
-    with closing(sqlite3.connect(folder / "index.db")) as db:
+    with closing(sqlite3.connect(folder / "state.db")) as db:
         return quickest(lambda: db.execute(sql, (asked,)).fetchall())
 
 

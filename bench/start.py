@@ -59,7 +59,7 @@ def against(what: str, ours: list[str], bare: str, goal: float) -> Row:
 def rows(folder: Path, blocks: int) -> list[Row]:
     opens = (
         "import numpy, sqlalchemy\n"
-        f"engine = sqlalchemy.create_engine('sqlite:///{folder / 'index.db'}')\n"
+        f"engine = sqlalchemy.create_engine('sqlite:///{folder / 'state.db'}')\n"
         "with engine.connect() as c: c.exec_driver_sql('SELECT count(*) FROM blocks').scalar()"
     )
     asked = ["-C", str(folder), "recall", "who painted the harbour?"]
