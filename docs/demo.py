@@ -54,7 +54,7 @@ def main() -> None:
         say(f"And a copy in which Ana's taste was edited?  {answer(report.ok)}: {report.bad}")
 
     say(f"\nThe memory is one folder: {folder}")
-    say("Every change is one line of events.wal in it; what recall searches, index.db and vectors/, is made from that.")
+    say("Every change is one line of events.wal in it; what recall searches, state.db and vectors/, is made from that.")
     say("Look:  head -c 600 " + str(folder / "events.wal"))
 
 

@@ -14,7 +14,7 @@ import pytest
 SRC = Path(__file__).parent.parent / "src"
 PACKAGE = "tallystick"
 SETTINGS = "tallystick.memory.settings"
-MATTERS = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword)
+MATTERS = (ast.Import, ast.ImportFrom, ast.Call, ast.Attribute, ast.keyword, ast.BinOp)
 
 BELOW_STORES = {
     "records", "text", "state", "consolidate", "decide", "exchange", "models", "ledger", "projections", "recall",
@@ -134,6 +134,24 @@ def room_violations(known: dict[str, Module]) -> Iterator[str]:
                 yield f"{each.where}: {here} imports {there or 'the front door'} ({each.target}); {here} → {may}"
 
 
+FILES_OF_THE_LEDGER = f"{PACKAGE}.ledger.folder"
+MAY_TOUCH_FILES = ("stores", "repair")
+
+
+def engine_violations(known: dict[str, Module]) -> Iterator[str]:
+    """What is about the ledger's files stays where it is about files: everybody else has a `Ledger`."""
+    for module in known.values():
+        if module.name.startswith(FILES_OF_THE_LEDGER) or room(module.name, known) in MAY_TOUCH_FILES:
+            continue
+        for each in module.imports():
+            if f"{each.target}.".startswith(f"{FILES_OF_THE_LEDGER}."):
+                yield f"{each.where}: {module.name} imports {each.target}; use tallystick.ledger.protocol"
+        for node in module.nodes:
+            match node:
+                case ast.BinOp(op=ast.Div(), right=ast.Constant(value="events.wal" | "sealed")):
+                    yield f"{module.at(node)}: {module.name} touches a path of the ledger"
+
+
 def outside_violations(known: dict[str, Module]) -> Iterator[str]:
     for module in known.values():
         for each in module.imports():
@@ -189,7 +207,7 @@ def program() -> dict[str, Module]:
     return modules(SRC)
 
 
-RULES = [room_violations, outside_violations, environment_violations, cycle_violations]
+RULES = [room_violations, engine_violations, outside_violations, environment_violations, cycle_violations]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -227,6 +245,12 @@ def made_up(tmp_path: Path, files: dict[str, str]) -> dict[str, Module]:
         (room_violations, {"surfaces/a.py": "from tallystick.door import x\n", "door.py": ""},
          "surfaces/a.py:1", "surfaces imports the front door"),
         (room_violations, {"util/a.py": ""}, "util/a.py:1", "room 'util' is not on the map"),
+        (engine_violations, {"memory/a.py": "from tallystick.ledger.folder import b\n", "ledger/folder/b.py": ""},
+         "memory/a.py:1", "use tallystick.ledger.protocol"),
+        (engine_violations, {"ledger/a.py": "from tallystick.ledger.folder.b import c\n", "ledger/folder/b.py": ""},
+         "ledger/a.py:1", "use tallystick.ledger.protocol"),
+        (engine_violations, {"surfaces/a.py": "wal = folder / 'events.wal'\n"},
+         "surfaces/a.py:1", "touches a path of the ledger"),
         (outside_violations, {"ledger/a.py": "\nfrom tests.strategies import events\n"},
          "ledger/a.py:2", "tests.strategies"),
         (outside_violations, {"__init__.py": "import bench.ledger\n"}, "__init__.py:1", "bench.ledger"),
@@ -262,6 +286,8 @@ def test_a_tree_that_keeps_the_map_is_left_alone(tmp_path, rule):
         "ledger/__init__.py": "",
         "ledger/append.py": "import os\nfrom tallystick.records.event import Event\nfrom . import disk\nos.fsync(1)\n",
         "ledger/disk.py": "",
+        "ledger/folder/read.py": "from tallystick.ledger.disk import x\nopen(root / 'events.wal')\n",
+        "stores/open.py": "from tallystick.ledger.folder.read import Folder\nfolder / 'sealed'\n",
         "records/__init__.py": "from .event import Event\n",
         "records/event.py": "",
     })  # fmt: skip

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     )
     from tallystick.records.event import Event as Event
     from tallystick.records.fact import Fact as Fact, FactPattern as FactPattern
-    from tallystick.records.frame import Frame as Frame
     from tallystick.records.graph.envelope import GraphEnvelope as GraphEnvelope
     from tallystick.records.graph.events import MemoryEvent as MemoryEvent
     from tallystick.records.graph.nodes import (
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     )
     from tallystick.records.health import MigrationPlan as MigrationPlan, StoreHealth as StoreHealth
     from tallystick.records.path import MemoryPath as MemoryPath
-    from tallystick.records.recall import Hit as Hit
+    from tallystick.records.recall import Frame as Frame, Hit as Hit
     from tallystick.records.review import Action as Action, Approval as Approval
     from tallystick.records.rule import ConsolidationRule as ConsolidationRule
     from tallystick.stores.esdb.bridge import EsdbBridge as EsdbBridge, EsdbStatus as EsdbStatus
@@ -67,9 +66,9 @@ if TYPE_CHECKING:
     from tallystick.stores.memorystore.kg_promotion import PromoteTriplesToFacts as PromoteTriplesToFacts
     from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore as SQLiteMemoryStore
     from tallystick.stores.phase.audit import InMemoryAuditSink as InMemoryAuditSink, JsonlAuditSink as JsonlAuditSink
-    from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
     from tallystick.stores.phase.event_log.protocol import (
         InMemoryMemoryEventLog as InMemoryMemoryEventLog,
+        JsonlMemoryEventLog as JsonlMemoryEventLog,
         MemoryEventLog as MemoryEventLog,
     )
     from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
@@ -95,12 +94,11 @@ __all__, __getattr__, __dir__ = lazy_names(
         ),
         "records.event": "Event",
         "records.fact": "Fact FactPattern",
-        "records.frame": "Frame",
+        "records.recall": "Frame Hit",
         "records.graph.envelope": "GraphEnvelope",
         "records.graph.events": "MemoryEvent",
         "records.graph.nodes": "MemoryEdge MemoryNode MemoryProfile",
         "records.health": "MigrationPlan StoreHealth",
-        "records.recall": "Hit",
         "records.entity": "NamedEntity Relation",
         "records.path": "MemoryPath",
         "records.esdb_record": "ChronoRecord EsdbRecord WalEvent",
@@ -112,8 +110,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stores.memorystore.kg_promotion": "PromoteTriplesToFacts",
         "stores.memorystore.memory_store": "SQLiteMemoryStore",
         "stores.phase.audit": "InMemoryAuditSink JsonlAuditSink",
-        "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
-        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog MemoryEventLog",
+        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog JsonlMemoryEventLog MemoryEventLog",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
         "stores.phase.graph.base": "InMemoryMemoryGraphStore",
         "stores.phase.graph.protocol": "MemoryGraphStore",

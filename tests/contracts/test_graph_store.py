@@ -16,7 +16,7 @@ from tallystick.records.path import MemoryPath
 from tallystick.stores.phase import FileBackedMemoryGraphStore, InMemoryMemoryGraphStore, MemoryGraphStore
 from tallystick.stores.phase.findings import diagnose
 from tallystick.stores.phase.graph.merge import find_same, likeness, merge, name_key, unmerge
-from tallystick.stores.phase.graph.traverse import Limits, expand, neighbourhood, resolve, shortest_path
+from tallystick.stores.phase.graph.traverse import Limits, expand, resolve, shortest_path
 from tests.conftest import SOAK, at_most
 from tests.refusals import refuses
 from tests.strategies import HOSTILE, json_objects, names, texts
@@ -329,16 +329,16 @@ def test_whatever_was_exported_importing_it_gives_the_same_envelope(make, tmp_pa
 
 def test_a_neighbourhood_is_the_node_and_those_next_to_it(store):
     chain(store, 4)
-    found = neighbourhood(store, "a1")
+    found = expand(store, ["a1"], 1)
 
     assert ids(found.nodes) == ["a1", "a0", "a2"]
     assert found.distance == {"a1": 0, "a0": 1, "a2": 1}
     assert ids(found.edges) == ["a0-knows-a1", "a1-knows-a2"]
     assert not found.is_cut
-    assert ids(neighbourhood(store, "a1", Limits(direction="out")).nodes) == ["a1", "a2"]
-    assert ids(neighbourhood(store, "a1", Limits(direction="in")).nodes) == ["a1", "a0"]
+    assert ids(expand(store, ["a1"], 1, Limits(direction="out")).nodes) == ["a1", "a2"]
+    assert ids(expand(store, ["a1"], 1, Limits(direction="in")).nodes) == ["a1", "a0"]
     with pytest.raises(NotFound):
-        neighbourhood(store, "nobody")
+        expand(store, ["nobody"], 1)
 
 
 def test_an_expansion_goes_as_far_as_it_is_told_and_says_when_it_was_cut(store):
@@ -360,7 +360,7 @@ def test_a_walk_keeps_to_the_kinds_weights_and_times_it_was_given(store):
     ])  # fmt: skip
 
     def reached(**limits):
-        return ids(neighbourhood(store, "a", Limits(**limits)).nodes)[1:]
+        return ids(expand(store, ["a"], 1, Limits(**limits)).nodes)[1:]
 
     assert reached() == ["b", "d", "e", "c"]
     assert reached(kinds=["lives_in"]) == ["c"]
@@ -375,7 +375,7 @@ def test_a_walk_keeps_to_the_kinds_weights_and_times_it_was_given(store):
 def test_a_hub_is_looked_at_up_to_a_limit(store):
     store.save_nodes(node(f"n{number:03}") for number in range(200))
     store.save_edges(edge("n000", f"n{number:03}") for number in range(1, 200))
-    found = neighbourhood(store, "n000", Limits(max_edges=10))
+    found = expand(store, ["n000"], 1, Limits(max_edges=10))
 
     assert ids(found.nodes) == [f"n{number:03}" for number in range(11)]
     assert found.is_cut

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from tallystick.ledger.backup import restore_from
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.backup import restore_from
+from tallystick.ledger.folder.ledger import FolderLedger
 from tests.ledger.books import DROP, PUT, drop, put, speaks_of
 from tests.ledger.forge import open_ledger, opened
 
@@ -330,7 +330,7 @@ def settled(root: Path, *stories: Story, pruned: bool = False) -> Story:
     return story
 
 
-def told_by(ledger: Ledger, *stories: Story) -> Story:
+def told_by(ledger: FolderLedger, *stories: Story) -> Story:
     """Which of `stories` an open ledger tells."""
     assert ledger.trouble is None, ledger.trouble
     state = ledger.state.held

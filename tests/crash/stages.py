@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tallystick.ledger.backup import check_copy
 from tallystick.ledger.disk import Disk
+from tallystick.ledger.folder.backup import check_copy
 from tests.crash.folder import Story, World, lose_witness, set_wal, settled, wal
 
 

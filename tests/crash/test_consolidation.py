@@ -9,14 +9,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import IO
 
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger.ledger import Ledger
 from tallystick.memory.facts import consolidate as consolidation
 from tallystick.records.errors import NotWritten, Unfinished
 from tallystick.records.rule import ConsolidationRule
@@ -87,7 +85,7 @@ def run(
 ) -> None:  # fmt: skip
     consolidation.PORTION = portion
     if disk is not None:
-        folder.Ledger = partial(Ledger, disk=disk)  # type: ignore[misc]
+        folder.Disk = lambda: disk  # type: ignore[misc,assignment]
     with Memory(root) as memory:
         memory.consolidate(ALL, on_progress=on_progress)
 
@@ -105,7 +103,7 @@ def calls_of(base: Path, root: Path, portion: int) -> Listing:
     shutil.copytree(root, copied)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(consolidation, "PORTION", portion)
-        patch.setattr(folder, "Ledger", partial(Ledger, disk=disk))
+        patch.setattr(folder, "Disk", lambda: disk)
         run(copied, portion)
     return disk
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.ledger.backup import restore_from
+from tallystick.ledger.folder.backup import restore_from
 from tallystick.records.errors import NotFound, NotWritable, Refused, TallystickError
 from tests.crash.disks import in_a_child
 from tests.crash.folder import chain_of, fill, held, lose_witness, one_line, open_ledger, opened, set_wal, wal
@@ -119,7 +119,7 @@ def test_a_user_who_may_not_write_reads_everything_and_changes_nothing(place, lo
             assert ledger.trouble is None
             assert not ledger.writable
             assert ledger.state.held == expected
-            assert [event.seq for event in ledger.events()][-1] == ledger.end.seq
+            assert [event.seq for event in ledger.events()][-1] == ledger.head.seq
             refuses_to_write(ledger)
             assert ledger.state.held == expected
 
@@ -180,8 +180,8 @@ def test_a_reader_follows_the_owner_through_compactions_and_restores(root):
                 owner.compact()
                 reader.refresh()
                 assert reader.state.held == owner.state.held
-                assert reader.end == owner.end
-                assert [event.seq for event in reader.events()] == list(range(owner.end.seq + 1))
+                assert reader.head == owner.head
+                assert [event.seq for event in reader.events()] == list(range(owner.head.seq + 1))
             restore_from(root, copy)
             for each in (reader, owner):
                 each.refresh()

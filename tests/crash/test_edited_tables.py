@@ -15,7 +15,7 @@ from tallystick.records.errors import Busy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 
 FORGED, THEIRS, WEB, HIDDEN = "FORGERY", "bobsecret", "webclaim", "spycraft"
-FILES = ("state.db", "index.db", "pages.db", "graph.db")
+FILES = ("state.db",)
 QUESTIONS = "what is known about the harbour?", "a trap", "the safe is green", "who knows?", "harbour"
 
 
@@ -166,13 +166,15 @@ def test_rows_that_are_given_to_another_user_cross_no_wall(made: Path, tmp_path:
 
 
 RELEASES = {
-    "trust in the index": ("index.db", "UPDATE sources SET trust = 'human'"),
-    "quarantine in the index": ("index.db", "UPDATE sources SET quarantined = 0, approved_seq = 3"),
-    "corroborated in the index": ("index.db", "UPDATE sources SET quarantined = 0, borne_out = 1, approved_seq = 3"),
-    "sight in the index": ("index.db", "UPDATE sources SET sight = 0"),
-    "nobody is distrusted": ("index.db", "DELETE FROM sights"),
-    "all at once": ("index.db", "UPDATE sources SET trust = 'human', quarantined = 0, sight = 0, approved_seq = NULL"),
-    "blocks": ("index.db", "UPDATE blocks SET status = 'active'"),
+    "trust in the index": ("state.db", "UPDATE index_sources SET trust = 'human'"),
+    "quarantine in the index": ("state.db", "UPDATE index_sources SET quarantined = 0, approved_seq = 3"),
+    "corroborated in the index": ("state.db", "UPDATE index_sources SET quarantined = 0, borne_out = 1,"
+    " approved_seq = 3"),
+    "sight in the index": ("state.db", "UPDATE index_sources SET sight = 0"),
+    "nobody is distrusted": ("state.db", "DELETE FROM index_sights"),
+    "all at once": ("state.db", "UPDATE index_sources SET trust = 'human', quarantined = 0, sight = 0,"
+    " approved_seq = NULL"),
+    "blocks": ("state.db", "UPDATE blocks SET status = 'active'"),
     "trust in the state": ("state.db", """UPDATE state_row SET value =
         CAST(replace(CAST(value AS TEXT), '"trust":"web"', '"trust":"human"') AS BLOB)"""),
     "trust of episodes": ("state.db", """UPDATE state_row SET value =
@@ -188,9 +190,9 @@ RELEASES = {
         SELECT t.id, s.key, CAST(s.seqs AS BLOB), s.seqs, s.since
         FROM state_row AS s, state_table AS t, state_table AS b
         WHERE t.name = 'source.borne_out' AND b.name IN ('belief', 'episode') AND s.tab = b.id"""),
-    "a page": ("pages.db", """INSERT INTO entries SELECT 900 + w.rowid, w.id, 'place-harbour.md', w.at, '["fact"]',
+    "a page": ("state.db", """INSERT INTO entries SELECT 900 + w.rowid, w.id, 'place-harbour.md', w.at, '["fact"]',
         json_extract(w.belief, '$.text'), NULL, 0, '', '[]', 0, '', 0, w.seq, w.seq, 0, 1 FROM (
-            SELECT row_number() OVER () AS rowid, * FROM waiting) AS w"""),
+            SELECT row_number() OVER () AS rowid, * FROM page_waiting) AS w"""),
 }  # fmt: skip
 
 

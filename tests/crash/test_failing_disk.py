@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.records.errors import Closed, NotWritten, TallystickError
 from tests.crash.disks import FailingDisk, ShortDisk, Watched, in_a_child
 from tests.crash.folder import SOAK, Step, chain_of, held, one_line, opened, wal
@@ -166,7 +166,7 @@ class Picky(Tally):
 
 @pytest.mark.parametrize("durability", ["full", "group"])
 def test_what_cannot_be_applied_is_refused_whole_and_leaves_nothing_behind(root, durability):
-    ledger = Ledger(root, Picky(), durability=durability)
+    ledger = FolderLedger(root, Picky(), durability=durability)
     ledger.append([put("before")])
     with pytest.raises(LookupError):
         ledger.append([put("ghost"), put("poison")])
@@ -184,7 +184,7 @@ def test_what_cannot_be_applied_is_refused_whole_and_leaves_nothing_behind(root,
 
 def test_what_one_of_a_group_cannot_apply_the_others_do_not_see(tmp_path):
     """Many threads at once, every third with something that is refused in the middle."""
-    ledger = Ledger(tmp_path / "memory", Picky(), durability="group")
+    ledger = FolderLedger(tmp_path / "memory", Picky(), durability="group")
 
     def work(number):
         for step in range(30):

@@ -123,7 +123,7 @@ def disk(tmp_path_factory):
 
 STATES = {
     "all is level": (),
-    "what is derived is gone": ("index.db", "pages.db", "graph.db", "audit.jsonl", "vectors"),
+    "what is derived is gone": ("state.db", "audit.jsonl", "vectors"),
 }
 
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tallystick.ledger import erase_everywhere as erase
+from tallystick.ledger.folder import erase_everywhere as erase
 from tests.crash.disks import DIED, DyingDisk, Listing, in_a_child
 from tests.crash.folder import SOAK, World, files_with, fresh_copy, settled, some_of, wal
 from tests.crash.stages import OPERATIONS, nothing, stage, with_everything

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.ledger import FolderLedger
 from tests.crash.disks import Child, Watched
 from tests.crash.folder import SOAK, at_length, chain_of, held, opened
 from tests.crash.writers import write
@@ -127,7 +127,7 @@ def test_a_refusal_in_a_group_is_one_callers_alone(tmp_path):
     assert set(names_in(tmp_path / "memory")) == results.keys() - refused
 
 
-def write_until_closed(ledger: Ledger, name: str, told: list[str], errors: list[Exception]) -> None:
+def write_until_closed(ledger: FolderLedger, name: str, told: list[str], errors: list[Exception]) -> None:
     try:
         for number in range(1000):
             ledger.append([put(f"{name}-{number}")])

@@ -18,9 +18,10 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger import backup as ledger_backup, ledger as ledger_append
+from tallystick.ledger.folder import backup as ledger_backup
 from tallystick.projections.markdown import parse
 from tallystick.projections.pages.open_database import PagesFile
+from tallystick.stores import open_folder
 from tests.conftest import set_home
 from tests.crash.disks import Child, DyingDisk, FailingDisk, Listing, Watched, in_a_child
 from tests.crash.folder import SOAK
@@ -85,7 +86,7 @@ OPERATIONS: dict[str, Callable[[Memory], object]] = {
 @contextmanager
 def disk_is(disk: Watched) -> Iterator[None]:
     """Every memory that is opened has this disk, and the tables count as one more file on it."""
-    real, made = PagesFile.writing, (ledger_append.Disk, ledger_backup.Disk)
+    real, made = PagesFile.writing, (open_folder.Disk, ledger_backup.Disk)
 
     @contextmanager
     def writing(file: PagesFile) -> Iterator[None]:
@@ -95,12 +96,12 @@ def disk_is(disk: Watched) -> Iterator[None]:
         disk.reach("after the tables")
 
     PagesFile.writing = writing  # type: ignore[method-assign,assignment]
-    ledger_append.Disk = ledger_backup.Disk = lambda: disk  # type: ignore[misc,assignment]
+    open_folder.Disk = ledger_backup.Disk = lambda: disk  # type: ignore[misc,assignment]
     try:
         yield
     finally:
         PagesFile.writing = real  # type: ignore[method-assign]
-        ledger_append.Disk, ledger_backup.Disk = made  # type: ignore[misc]
+        open_folder.Disk, ledger_backup.Disk = made  # type: ignore[misc]
 
 
 def held(m: Memory) -> Counter[tuple[str, str, str]]:

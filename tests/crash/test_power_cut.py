@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.ledger.backup import check_copy
+from tallystick.ledger.folder.backup import check_copy
 from tests.crash.folder import SOAK, Story, World, settled
 from tests.crash.power import Killed, PowerCut, PowerDisk
 

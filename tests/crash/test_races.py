@@ -10,8 +10,8 @@ from functools import partial
 import pytest
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import check_copy, restore_from
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.backup import check_copy, restore_from
+from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.records.errors import Busy, Closed, Missing, NotWritable, RolledBack
 from tallystick.records.event import Draft
 from tests.crash.disks import DIED, DyingDisk, Watched, at_once, in_a_child
@@ -83,7 +83,7 @@ def test_a_compaction_in_the_middle_of_a_backup_leaves_nothing_out(root, tmp_pat
             disk.act = meanwhile
             copy = plain.back_up()
         assert disk.act is None
-        expected, end = dict(other.state.held), other.end
+        expected, end = dict(other.state.held), other.head
     assert check_copy(copy).end == end
     assert files_with(copy, "words 3") == []
     shutil.copytree(copy, tmp_path / "elsewhere")
@@ -362,7 +362,7 @@ def test_two_who_begin_the_same_memory_at_once_begin_one(root):
 
 def test_an_older_program_reads_a_newer_ledger_and_does_not_write(tmp_path):
     """An event it does not know, or a format it does not know."""
-    newer = Ledger(tmp_path / "memory", Newer())
+    newer = FolderLedger(tmp_path / "memory", Newer())
     newer.append([put("a"), Draft("tally.multiply/1", {"by": 2})])
     newer.close()
     with opened(tmp_path / "memory") as ledger:
@@ -372,7 +372,7 @@ def test_an_older_program_reads_a_newer_ledger_and_does_not_write(tmp_path):
             ledger.append([put("b")])
         assert wal(tmp_path / "memory") == before
 
-    Ledger(tmp_path / "other", Newer(), begin_with={"format": 2}).close()
+    FolderLedger(tmp_path / "other", Newer(), begin_with={"format": 2}).close()
     with opened(tmp_path / "other") as ledger, pytest.raises(NotWritable, match="format 2"):
         ledger.append([put("b")])
 

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import check_copy, restore_from
+from tallystick.ledger.folder.backup import check_copy, restore_from
 from tallystick.records.errors import Damaged, Missing, TallystickError
 from tallystick.records.event import Draft
 from tests.crash.folder import SOAK, chain_of, files_with, fill, held, one_line, open_ledger, opened, put_back
@@ -62,18 +62,18 @@ def test_an_edited_state_file_is_refused_and_never_served(pruned):
 
 def test_without_its_state_file_nothing_is_erased_or_moved_and_the_message_says_what_to_do(pruned):
     with opened(pruned) as ledger:
-        whole, before = state_of(pruned).read_bytes(), ledger.end
+        whole, before = state_of(pruned).read_bytes(), ledger.head
         state_of(pruned).write_bytes(whole + b"\n")
         ledger.append([put("more")])
         ledger.compact()
-        end = ledger.end
+        end = ledger.head
         with pytest.raises(Damaged, match="state-000000000007"):
             ledger.erase(lambda: (["n3"], speaks_of("n3")))
         with pytest.raises(Damaged, match="state-000000000007"):
             ledger.prune(pruned.parent / "further")
         with pytest.raises(TallystickError):
             ledger.back_up()
-        assert ledger.end == end != before
+        assert ledger.head == end != before
 
 
 def test_a_second_prune_replaces_the_first_state_and_says_the_same(pruned):
@@ -149,7 +149,7 @@ def test_a_ledger_that_was_pruned_before_there_were_state_files_gets_one(pruned)
         ledger.compact()
         ledger.append([put("since", "words")])
         head, rows = state_of(pruned).read_bytes().split(b"\n", 1)
-        place = ledger.end
+        place = ledger.head
         header = orjson.loads(head) | {
             "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset, "stretch": 8,
             "tree": ledger.tree().to_json(), "standing": ledger.standing.dump(),

@@ -15,10 +15,15 @@ from pathlib import Path
 import pytest
 
 from tallystick import ChronoRecord, ChronoStore, Memory
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.folder import load, reader
+from tallystick.ledger.lock import Lock
 from tallystick.records.errors import Busy
 from tallystick.repair.check import check
 from tallystick.repair.witness import difference
 from tallystick.state.state import State
+from tallystick.stores.open_folder import OpenFolder
+from tests.crash.disks import DIED, Child
 from tests.crash.folder import at_length
 
 WRITE = """
@@ -75,7 +80,7 @@ def test_two_writers_and_a_reader_agree(tmp_path, seconds, seed):
         until, seen = time.monotonic() + seconds, 0
         while time.monotonic() < until:
             count = len(reader.beliefs.all())
-            end = reader._folder.ledger.end.seq
+            end = reader._folder.ledger.head.seq
             assert end >= seen
             assert 1 <= count <= 15
             seen = end
@@ -200,9 +205,109 @@ def test_an_erasure_that_is_killed_after_the_lines_were_emptied_leaves_no_word_i
         raise KeyboardInterrupt
 
     with Memory(tmp_path / "m", embedder="none") as memory, monkeypatch.context() as patch:
-        patch.setattr("tallystick.ledger.erase_everywhere.hollow_out_audit", killed)
+        patch.setattr("tallystick.ledger.folder.erase_everywhere.hollow_out_audit", killed)
         with pytest.raises(KeyboardInterrupt):
             memory.erase("tea-time")
     with Memory(tmp_path / "left", embedder="none") as memory:
         assert memory.beliefs.query(believed_at=1) == memory.beliefs.query() == []
     assert [path.name for path in (tmp_path / "left").rglob("*.db*") if b"tea" in path.read_bytes()] == []
+
+
+# -- a long ledger is folded outside its lock --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long_one(tmp_path, monkeypatch):
+    """A memory whose rows are gone, and every ledger is a long one."""
+    with Memory(tmp_path / "m", embedder="none") as memory:
+        for number in range(60):
+            memory.remember(f"number {number}", key=f"n{number % 20}")
+    removed(tmp_path / "m" / "state.db", b"")
+    monkeypatch.setattr(load, "_LONG", 0)
+    monkeypatch.setattr(load, "_MANY", 10)
+    return tmp_path / "m"
+
+
+def test_rows_of_a_long_ledger_are_made_while_the_lock_is_free_and_whoever_would_write_is_told_how_far_it_is(
+    long_one, monkeypatch
+):
+    seen, fold = [], load.fold_line
+
+    def looked(line, state, standing):
+        if line.seq == 55:
+            lock = Lock(long_one / "lock", Disk(), timeout=0.1)
+            assert lock.take_now()
+            lock.release()
+            with pytest.raises(Busy, match="81 %"):
+                OpenFolder(long_one, timeout=0.1)
+            seen.append(lock)
+            lock.close()
+        return fold(line, state, standing)
+
+    monkeypatch.setattr(load, "fold_line", looked)
+    with Memory(long_one, embedder="none") as memory:
+        assert memory.show("n3").text == "number 43"
+        memory.remember("and on", key="on")
+    assert len(seen) == 1
+    is_as_the_ledger_says(long_one)
+
+
+def test_several_who_open_a_memory_without_rows_make_them_once(long_one):
+    made, build = long_one.parent / "made", reader.build_rows
+
+    def counted(*given):
+        with open(made, "a") as file:
+            file.write("once\n")
+        build(*given)
+
+    def write(name):
+        reader.build_rows = counted
+        with Memory(long_one, embedder="none") as memory:
+            memory.remember(f"{name} was here", key=name)
+
+    children = [Child(lambda name=name: write(name)) for name in ("ana", "bob", "eve")]
+    assert [child.wait() for child in children] == [0, 0, 0]
+
+    assert made.read_text() == "once\n"
+    with Memory(long_one, embedder="none") as memory:
+        assert [memory.show(name).text for name in ("ana", "bob", "eve", "n19")] == [
+            "ana was here", "bob was here", "eve was here", "number 59",
+        ]  # fmt: skip
+    is_as_the_ledger_says(long_one)
+
+
+def test_whoever_dies_while_making_rows_leaves_nothing_that_the_next_one_uses(long_one, tmp_path):
+    def die(at):
+        fold = load.fold_line
+
+        def dying(line, state, standing):
+            if line.seq == at:
+                os._exit(DIED)
+            return fold(line, state, standing)
+
+        load.fold_line = dying
+        Memory(now, embedder="none")
+
+    for at in (0, 9, 10, 31, 60):
+        now = shutil.copytree(long_one, tmp_path / f"now{at}")
+        assert Child(lambda at=at: die(at)).wait() == DIED
+        assert (now / "state.db.building").exists()
+        is_as_the_ledger_says(now)
+        assert list(now.glob("state.db.building*")) == []
+
+
+def test_what_is_erased_while_rows_are_made_is_in_none_of_them(long_one, monkeypatch):
+    build = reader.build_rows
+
+    def erased_meanwhile(*given):
+        build(*given)
+        with monkeypatch.context() as patch:
+            patch.setattr(load, "_LONG", 1 << 30)
+            with Memory(long_one, embedder="none") as other:
+                other.erase("n7")
+
+    monkeypatch.setattr(reader, "build_rows", erased_meanwhile)
+    with Memory(long_one, embedder="none") as memory:
+        assert memory.get("n7") is None
+    assert [path.name for path in long_one.glob("state.db*") if b"number 47" in path.read_bytes()] == []
+    is_as_the_ledger_says(long_one)

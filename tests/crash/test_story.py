@@ -113,7 +113,7 @@ class Told(RuleBasedStateMachine):
         self.second.refresh()
         assert self.second.trouble is None, self.second.trouble
         assert self.second.state.held == self.world.now.state()
-        assert self.second.end.hash == self.world.ledger.end.hash
+        assert self.second.head.hash == self.world.ledger.head.hash
 
     @invariant()
     def the_files_agree_with_the_story(self):

@@ -31,7 +31,8 @@ def is_true(root: Path, user: str = "me") -> None:
     fast = Fast()
     with Memory(root, embedder=fast) as m:
         m.recall("tea", user=user)
-        texts = dict(m._context.index.level().db.execute("SELECT id, content FROM blocks JOIN lives ON id = block_id"))
+        texts = dict(m._context.index.level().db.execute("SELECT id, content FROM blocks JOIN index_lives"
+            " ON id = block_id"))
     file = VectorFile(root / "vectors", fast.identity.key, SIZE, user)
     blocks = file.blocks_at(np.arange(len(file)))
     assert set(blocks) == texts.keys()

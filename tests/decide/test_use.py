@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tallystick.decide import beliefs as decide_belief, usage as decide
 from tallystick.records.errors import NotFound
 from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
-from tallystick.records.receipt import Receipt
+from tallystick.records.recall import Receipt
 from tests.projections.index.ledgers import MadeUp
 from tests.refusals import refuses
 

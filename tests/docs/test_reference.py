@@ -19,12 +19,10 @@ from tallystick.memory import settings
 from tallystick.records import errors
 from tallystick.records.audit import AuditLine
 from tallystick.records.episode import Episode
-from tallystick.records.frame import Frame
 from tallystick.records.health import StoreHealth
 from tallystick.records.page import Compaction, PageEntry, PageInfo, PageText, Synced
 from tallystick.records.proposal import Proposal
-from tallystick.records.recall import Dropped, FilledFrame, Hit, RecallResult, Replayed
-from tallystick.records.receipt import Receipt
+from tallystick.records.recall import Dropped, FilledFrame, Frame, Hit, RecallResult, Receipt, Replayed
 from tallystick.records.transfer import Exported, Imported, TakenIn
 from tallystick.repair.findings import CODES
 from tallystick.surfaces.cli.root import tallystick as program
@@ -370,7 +368,7 @@ def test_every_message_that_is_explained_is_one_that_the_program_has():
 def test_the_design_names_every_room_and_every_file_of_the_ledger():
     text = (ROOT / "docs" / "design" / "architecture.md").read_text(encoding="utf-8")
     rooms = [path.parent.name for path in (ROOT / "src" / "tallystick").glob("*/__init__.py")]
-    files = [path.stem for path in (ROOT / "src" / "tallystick" / "ledger").glob("*.py") if path.stem != "__init__"]
+    files = [path.stem for path in (ROOT / "src" / "tallystick" / "ledger").rglob("*.py") if path.stem != "__init__"]
 
     assert [room for room in rooms if f"\n**{room}** " not in text] == []
     assert [file for file in files if f"`{file}`" not in text] == []

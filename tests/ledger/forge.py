@@ -12,18 +12,18 @@ from typing import Any
 from tallystick.ledger import format as fmt
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.ledger import FolderLedger
 from tests.ledger.books import Tally
 
 Change = Callable[[fmt.Line, dict[str, Any]], dict[str, Any]]
 
 
-def open_ledger(root: Path, disk: Disk | None = None, **how: Any) -> Ledger:
-    return Ledger(root, Tally(), disk=disk, **{"timeout": 5.0, **how})
+def open_ledger(root: Path, disk: Disk | None = None, **how: Any) -> FolderLedger:
+    return FolderLedger(root, Tally(), disk=disk, **{"timeout": 5.0, **how})
 
 
 @contextmanager
-def opened(root: Path, disk: Disk | None = None, **how: Any) -> Iterator[Ledger]:
+def opened(root: Path, disk: Disk | None = None, **how: Any) -> Iterator[FolderLedger]:
     ledger = open_ledger(root, disk, **how)
     try:
         yield ledger

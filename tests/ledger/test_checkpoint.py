@@ -6,10 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tallystick.ledger import checkpoint
-from tallystick.ledger.checkpoint import Keyring, check, origin, take
+from tallystick.ledger.checkpoint import Keyring, origin, take
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint
 from tallystick.records.errors import Damaged, NotFound, RolledBack
+from tallystick.repair.verify import checkpoints_of
 from tests.crash.folder import fill
 from tests.ledger.books import put
 from tests.ledger.forge import copy_of, keyring, lines, opened, rewrite
@@ -30,7 +31,7 @@ def ring(tmp_path):
 def taken(root, ring):
     """Take a checkpoint; return the id of the ledger."""
     with opened(root) as ledger:
-        take(ledger, ring)
+        take(ledger, root, ring)
         return ledger.standing.ledger
 
 
@@ -79,11 +80,11 @@ def test_a_folder_cannot_choose_which_files_outside_it_are_touched(ring, tmp_pat
 
 
 def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
-    assert check(root, ring) == []
+    assert checkpoints_of(root, ring) == []
     with opened(root) as ledger:
-        note = take(ledger, ring)
-        assert take(ledger, ring) == note
-        name, end, tree = ledger.standing.ledger, ledger.end, ledger.tree().root()
+        note = take(ledger, root, ring)
+        assert take(ledger, root, ring) == note
+        name, end, tree = ledger.standing.ledger, ledger.head, ledger.tree().root()
 
     signed = ring.verifier(name).open(note)
     assert (signed.origin, signed.size, signed.head, signed.root) == (origin(name), end.seq + 1, end.hash, tree)
@@ -91,10 +92,10 @@ def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
     assert ring.pin_path(name).read_text() == note
     assert ring.pin(name) == signed
     assert not ring.pin_path(name).is_relative_to(root)
-    pin, inside = check(root, ring)
+    pin, inside = checkpoints_of(root, ring)
     seen = Witness(end.seq, end.hash, name="the pin outside the folder")
-    assert pin == (seen, tree, True, "", name)
-    assert inside == (seen._replace(name="the checkpoint in the folder"), tree, False, "", name)
+    assert pin == (seen, tree, True, "", name, ring.pin_path(name))
+    assert inside == (seen._replace(name="the checkpoint in the folder"), tree, False, "", name, root / "checkpoint")
     assert ring.pin(name) == signed
     assert checkpoint.witnesses(root, name, ring) == [seen]
 
@@ -104,18 +105,18 @@ def test_the_root_is_the_same_where_the_first_lines_were_moved_away(root, ring):
         ledger.compact()
         ledger.append([put("later")])
         ledger.prune(root.parent / "away")
-        note = take(ledger, ring)
+        note = take(ledger, root, ring)
     with opened(root) as ledger:
-        assert take(ledger, ring) == note
+        assert take(ledger, root, ring) == note
 
 
 def test_it_covers_what_another_wrote_meanwhile(root, ring):
     with opened(root) as ledger:
         with opened(root) as other:
             other.append([put("by another")])
-            end = other.end
+            end = other.head
         assert ring.verifier(ledger.standing.ledger) is None
-        take(ledger, ring)
+        take(ledger, root, ring)
 
         assert ring.pin(ledger.standing.ledger).head == end.hash
 
@@ -124,15 +125,15 @@ def test_a_ledger_cut_short_is_not_signed_unless_that_is_intended(root, ring):
     old = copy_of(root, root.parent / "old")
     with opened(root) as ledger:
         ledger.append([put("acknowledged")])
-        take(ledger, ring)
+        take(ledger, root, ring)
         pinned = ring.pin(ledger.standing.ledger)
 
     with opened(old) as ledger:
         with pytest.raises(RolledBack, match="event 5"):
-            take(ledger, ring)
+            take(ledger, root, ring)
         assert not (old / "checkpoint").exists()
         assert ring.pin(ledger.standing.ledger) == pinned
-        take(ledger, ring, repin=True)
+        take(ledger, root, ring, repin=True)
         assert ring.pin(ledger.standing.ledger).size == 6
 
 
@@ -144,7 +145,7 @@ def test_a_ledger_rewritten_is_not_signed(root, ring):
     with opened(root) as ledger:
         ledger.append([put("after the forgery")])
         with pytest.raises(RolledBack, match="event 5"):
-            take(ledger, ring)
+            take(ledger, root, ring)
 
 
 def test_a_damaged_ledger_is_not_signed(root, ring):
@@ -152,13 +153,13 @@ def test_a_damaged_ledger_is_not_signed(root, ring):
     wal.write_bytes(wal.read_bytes().replace(b'"words"', b'"wards"', 1))
 
     with opened(root) as ledger, pytest.raises(Damaged):
-        take(ledger, ring)
+        take(ledger, root, ring)
     assert not (root / "checkpoint").exists()
 
 
 def test_a_ledger_that_may_only_be_read_is_pinned(root, ring):
     with opened(root, read_only=True) as ledger:
-        take(ledger, ring)
+        take(ledger, root, ring)
         assert ring.pin(ledger.standing.ledger).size == 6
     assert not (root / "checkpoint").exists()
 
@@ -168,9 +169,9 @@ def test_a_ledger_that_may_only_be_read_is_pinned(root, ring):
 
 def test_the_pin_never_goes_back(root, ring):
     with opened(root) as ledger:
-        old = take(ledger, ring)
+        old = take(ledger, root, ring)
         ledger.append([put("more")])
-        new = take(ledger, ring)
+        new = take(ledger, root, ring)
         name = ledger.standing.ledger
     ring.set_pin(name, old, root)
 
@@ -181,13 +182,13 @@ def test_the_pin_never_goes_back(root, ring):
 
 def test_a_pin_that_was_tampered_with_is_said_to_be(root, ring):
     with opened(root) as ledger:
-        note = take(ledger, ring)
+        note = take(ledger, root, ring)
         path = ring.pin_path(ledger.standing.ledger)
         for content in (note.replace("\n6\n", "\n5\n").encode(), b"", b"\xff", note.encode()[:-10]):
             path.write_bytes(content)
             with pytest.raises(Damaged, match=f"{path} .*trusted"):
                 ring.pin(ledger.standing.ledger)
-            [seen, _] = check(root, ring)
+            [seen, _] = checkpoints_of(root, ring)
             assert (seen.root, seen.witness.seq, seen.outside) == (None, -1, True)
             assert "cannot be trusted" in seen.doubt
 
@@ -223,7 +224,7 @@ def test_another_ledger_in_its_place_is_noticed(root, ring, tmp_path):
         (root / left).unlink()
 
     assert ring.ledger_at(root) == name
-    [seen] = check(root, ring)
+    [seen] = checkpoints_of(root, ring)
     assert seen.ledger == name
     with opened(root, pins=lambda here: checkpoint.witnesses(root, here, ring)) as ledger:
         assert isinstance(ledger.trouble, RolledBack)
@@ -233,7 +234,7 @@ def test_without_the_key_nothing_is_believed(root, ring, tmp_path):
     name = taken(root, ring)
     elsewhere = Keyring(keys=tmp_path / "none", pins=tmp_path / "none")
 
-    assert check(root, elsewhere) == []
+    assert checkpoints_of(root, elsewhere) == []
     with pytest.raises(NotFound, match="--key"):
         checkpoint.verifier_of(name, elsewhere)
     assert not (tmp_path / "none").exists()
@@ -243,4 +244,4 @@ def test_a_folder_whose_ledger_cannot_be_named_is_looked_at_all_the_same(root, r
     taken(root, ring)
     (root / "events.wal").write_bytes(b"nonsense\n")
 
-    assert [seen.witness.name for seen in check(root, ring)] == ["the pin outside the folder"]
+    assert [seen.witness.name for seen in checkpoints_of(root, ring)] == ["the pin outside the folder"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import LIFTS
-from tallystick.ledger.verify import verify
+from tallystick.ledger.fold import LIFTS
+from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.verify import verify
 from tallystick.records.event import Draft
 from tallystick.stores.open_folder import OpenFolder
 

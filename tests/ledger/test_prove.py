@@ -23,7 +23,7 @@ def folder(tmp_path):
         notes = []
         for number in range(9):
             ledger.append([put(f"n{number}", "secret words")])
-            notes.append(take(ledger, ring))
+            notes.append(take(ledger, ledger.folder.root, ring))
             if number == 4:
                 ledger.compact()
         yield ledger, notes, ring.verifier(ledger.standing.ledger)

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import example, given, strategies as st
 
-from tallystick.ledger.ledger import Ledger
-from tallystick.ledger.verify import verify
+from tallystick.ledger.folder.ledger import FolderLedger
+from tallystick.ledger.folder.verify import verify
 from tallystick.records.clock import stamp
 from tallystick.records.errors import NotWritten, Refused
 from tallystick.records.event import TIME, Event
@@ -33,22 +33,22 @@ class Clock:
         return self.now
 
 
-def written(folder: Path, *moments: datetime) -> Ledger:
+def written(folder: Path, *moments: datetime) -> FolderLedger:
     """A ledger with one event for each of these clocks, beside those that it writes about them."""
     clock = Clock(moments[0])
-    ledger = Ledger(folder, Tally(), clock=clock)
+    ledger = FolderLedger(folder, Tally(), clock=clock)
     for number, clock.now in enumerate(moments):
         ledger.append([put(str(number))])
     return ledger
 
 
-def doubted(ledger: Ledger) -> list[str]:
+def doubted(ledger: FolderLedger) -> list[str]:
     """What was put by events whose times are doubted."""
     times = ledger.standing.times
     return [event.body["name"] for event in events(ledger) if times.doubts(event.seq) and "name" in (event.body or {})]
 
 
-def events(ledger: Ledger) -> list[Event]:
+def events(ledger: FolderLedger) -> list[Event]:
     return list(ledger.events())
 
 
@@ -67,7 +67,7 @@ def test_of_two_wrong_clocks_one_after_the_other_both_are_doubted_and_nothing_el
     before, after = at(0, 24 * 31, 24 * 62), at(24 * 93, 24 * 94, 24 * 124)
     ledger = written(tmp_path, *before, AHEAD, behind, *after)
     assert doubted(ledger) == ["3", "4"]
-    again = Ledger(tmp_path, Tally())
+    again = FolderLedger(tmp_path, Tally())
     assert again.standing.times == ledger.standing.times
 
 
@@ -111,7 +111,7 @@ def test_what_a_clock_shows_to_be_wrong_is_doubted_and_nothing_else(tmp_path: Pa
 
 def test_a_time_names_a_place_among_the_events_that_are_believed(tmp_path: Path) -> None:
     ledger = written(tmp_path, *at(0, 1), AHEAD, *at(2, 4, 3), BEHIND, *at(6))
-    last = ledger.end.seq
+    last = ledger.head.seq
 
     def name_at(moment: datetime) -> str:
         seq = ledger.standing.times.seq_at(stamp(moment), 0, last, ledger.chain().dates())
@@ -139,14 +139,14 @@ def test_a_crash_anywhere_in_a_jump_and_its_write_leaves_times_that_are_right(tm
     before, after = tmp_path / "before", tmp_path / "after"
     written(before, NOON, AHEAD).close()
     shutil.copytree(before, after)
-    ledger = Ledger(after, Tally(), clock=Clock(NOON))
+    ledger = FolderLedger(after, Tally(), clock=Clock(NOON))
     ledger.append([put("2")])
     was, now = ((each / "events.wal").read_bytes() for each in (before, after))
     for cut in range(len(was), len(now) + 1, 97):
         torn = tmp_path / f"torn-{cut}"
         shutil.copytree(before, torn)
         (torn / "events.wal").write_bytes(now[:cut])
-        again = Ledger(torn, Tally(), clock=Clock(NOON))
+        again = FolderLedger(torn, Tally(), clock=Clock(NOON))
         again.append([put("3")])
         assert doubted(again) == ["1"]
         assert [event.op for event in events(again)].count(TIME) == 1
@@ -172,13 +172,13 @@ def test_doubts_outlive_whatever_is_done_to_the_folder(tmp_path: Path, care: str
     known = ledger.standing.times.dump()
     if care == "compact":
         ledger.compact()
-        known["last"] = ledger.end.ts
+        known["last"] = ledger.head.ts
     elif care != "reopen":
         for number in range(60):
             ledger.append([put(f"more-{number}")])
         known = ledger.standing.times.dump()
     ledger.close()
-    assert Ledger(tmp_path, Tally(), read_only=True).standing.times.dump() == known
+    assert FolderLedger(tmp_path, Tally(), read_only=True).standing.times.dump() == known
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_doubts_outlive_whatever_is_done_to_the_folder(tmp_path: Path, care: str
 )  # fmt: skip
 def test_a_clock_that_no_machine_can_mean_is_refused_in_one_line(tmp_path: Path, moment: datetime) -> None:
     with refuses("unavailable", moment.isoformat()[:10]):
-        Ledger(tmp_path / "new", Tally(), clock=Clock(moment))
+        FolderLedger(tmp_path / "new", Tally(), clock=Clock(moment))
     ledger = written(tmp_path / "old", NOON)
     ledger._clock.now = moment
     with refuses("unavailable", moment.isoformat()[:10]):
@@ -214,7 +214,7 @@ def test_whatever_clocks_do_the_order_holds_and_every_reader_agrees(steps: list[
         assert [event.seq for event in found] == list(range(len(found)))
         assert [event.body["name"] for event in found if event.op == "tally.put/1"] == [*map(str, range(len(moments)))]
         assert verify(Path(folder)).ok
-        again = Ledger(Path(folder), Tally(), read_only=True).standing.times
+        again = FolderLedger(Path(folder), Tally(), read_only=True).standing.times
         assert again.dump() == times.dump()
         _times_agree(found, times)
 

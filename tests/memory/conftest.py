@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tallystick import Memory, NeedsApproval
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.ledger import FolderLedger
 
 
 class Clock:
@@ -88,7 +88,7 @@ def cut_short(call: Callable[..., object], *given: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Ledger, "erase", die)
+        patch.setattr(FolderLedger, "erase", die)
         with pytest.raises(KeyboardInterrupt):
             call(*given)
 

@@ -15,8 +15,8 @@ SETTINGS = '[recall]\nembedder = "none"\n\n[pages]\nzone = "UTC"\n'
 
 # Beside the ledger and the files these follow from when and where a file was last written, or from how many were.
 _LEFT_OUT = {
-    "files": {"size", "mtime", "ctime", "inode", "digest"}, "entries": {"n"}, "versions": set[str](),
-    "waiting": set[str](), "asked": set[str](), "gone": set[str](),
+    "files": {"size", "mtime", "ctime", "inode", "digest"}, "entries": {"n"}, "page_versions": set[str](),
+    "page_waiting": set[str](), "page_asked": set[str](), "page_gone": set[str](),
 }  # fmt: skip
 
 
@@ -53,7 +53,16 @@ def tables_of(memory: Memory) -> dict[str, Any]:
 
 def end_of(memory: Memory) -> int:
     memory._folder.ledger.refresh()
-    return memory._folder.ledger.end.seq
+    return memory._folder.ledger.head.seq
+
+
+def lose_tables(memory: Memory) -> None:
+    """All that is known of the pages and their files goes."""
+    rows = memory._services.page_files.level()
+    with rows.writing():
+        rows.db.execute("DELETE FROM local_renderings")
+        rows.db.execute("DELETE FROM local_unclear")
+        rows.empty()
 
 
 def is_settled(memory: Memory) -> None:

@@ -35,12 +35,12 @@ def memory(tmp_path):
 
 
 def test_remember_is_three_calls_to_the_ledger(memory):
-    assert route(lambda: memory.remember("Ben drinks milk"), "Ledger.write") == [
+    assert route(lambda: memory.remember("Ben drinks milk"), "FolderLedger.write") == [
         "memory.py:remember", "remember.py:remember", "gate.py:put", "ledger.py:write",
     ]  # fmt: skip
 
 
 def test_recall_is_four_calls_to_the_ranking(memory):
     assert route(lambda: memory.recall("what does Ana drink?"), "answer") == [
-        "readable.py:recall", "recall.py:recall", "recall.py:_read", "index.py:read", "pipeline.py:answer",
+        "readable.py:recall", "recall.py:recall", "recall.py:_read", "follower.py:read", "pipeline.py:answer",
     ]  # fmt: skip

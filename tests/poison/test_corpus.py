@@ -20,13 +20,13 @@ def state(me: Memory) -> dict[str, Any]:
     blocks = me._context.index.read(
         lambda file: file.db.execute(
             "SELECT b.content, b.status, b.confidence, b.reinforcement_count, b.decay_lambda, s.good, s.bad"
-            " FROM blocks b JOIN sources s ON s.block_id = b.id WHERE s.until_seq IS NULL"
+            " FROM blocks b JOIN index_sources s ON s.block_id = b.id WHERE s.until_seq IS NULL"
             " AND s.by IN ('cli:local', 'mcp:planner') AND NOT s.quarantined ORDER BY b.content"
         ).fetchall()
     )
     tags = me._context.index.read(
         lambda file: file.db.execute(
-            "SELECT DISTINCT block_id, tag FROM block_tags JOIN sources USING (block_id) WHERE NOT quarantined"
+            "SELECT DISTINCT block_id, tag FROM block_tags JOIN index_sources USING (block_id) WHERE NOT quarantined"
         ).fetchall()
     )
     facts = [(fact.id, fact.triple, fact.confidence, fact.status) for fact in me.facts.query()]

@@ -19,7 +19,8 @@ def standing(me: Memory, text: str) -> tuple[float, int, int]:
     """How sure the block is, how often it was reinforced, and how many voices count for it."""
     rows = me._context.index.read(
         lambda file: file.db.execute(
-            "SELECT b.confidence, b.reinforcement_count, sum(NOT echo) FROM blocks b JOIN sources s ON block_id = b.id"
+            "SELECT b.confidence, b.reinforcement_count, sum(NOT echo)"
+            " FROM blocks b JOIN index_sources s ON block_id = b.id"
             " WHERE b.content = ? AND s.until_seq IS NULL AND NOT s.quarantined",
             (text,),
         ).fetchone()

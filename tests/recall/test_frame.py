@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.recall.frame import framed
-from tallystick.records.frame import Frame
-from tallystick.records.recall import Dropped, FilledFrame, Hit
+from tallystick.records.recall import Dropped, FilledFrame, Frame, Hit
 from tests.growth import assert_text_linear
 from tests.recall.test_render import hit as _hit, hostile
 from tests.refusals import refuses

@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 from tallystick import Memory
 from tallystick.memory.recall.recall import Compared
 from tallystick.recall import frame as sayings
-from tallystick.records.frame import Frame
-from tallystick.records.recall import Hit
+from tallystick.records.recall import Frame, Hit
 from tests.conftest import SOAK
 from tests.recall.test_frame import By, fill, hit, ids, why
 

@@ -217,7 +217,8 @@ def test_the_turns_of_another_moment_are_not_heard_before_they_were_said(memory)
     for text in ("bread first", "tea is hot", "bread again"):
         memory.observe(text, session="s1")
     index = memory._context.index.level()
-    [first, second, third] = [row[0] for row in index.db.execute("SELECT since_seq FROM sources ORDER BY since_seq")]
+    [first, second, third] = [row[0] for row in index.db.execute("SELECT since_seq FROM index_sources ORDER"
+        " BY since_seq")]
     links = gathering(index, Scope("me", at=second)).gather().links
 
     assert sorted(link.turn.since_seq for link in links.values()) == [first, second]

@@ -33,13 +33,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def index(root: Path) -> Iterator[IndexFile]:
-    with closing(IndexFile(root / "index.db")) as opened:
+    with closing(IndexFile(root / "state.db")) as opened:
         yield opened
 
 
 def vectors_by_block(meaning: VectorSearch, index: IndexFile, user: str = "me") -> dict[str, bytes]:
     vectors = meaning.level(index, user, 0)
-    blocks = [row[0] for row in index.db.execute("SELECT block_id FROM lives WHERE user = ?", (user,))]
+    blocks = [row[0] for row in index.db.execute("SELECT block_id FROM index_lives WHERE user = ?", (user,))]
     found = vectors.file.rows.where(blocks)
     assert found.keys() == set(blocks)
     return {block: np.ascontiguousarray(vectors.file.matrix[rows]).tobytes() for block, rows in found.items()}
@@ -112,10 +112,11 @@ def test_another_index_that_counts_otherwise_is_noticed(
     with closing(IndexFile(IN_MEMORY)) as other:
         index.db.backup(other.db)
         if is_many:  # then it is known by its number
-            other.db.execute("PRAGMA user_version = 1")
+            other.db.execute("UPDATE positions SET saved = json_set(CAST(saved AS TEXT), '$[0]', 1) WHERE"
+                " name = 'index'")
         other.db.execute("PRAGMA foreign_keys=OFF")
         [(block,)] = other.db.execute("SELECT id FROM blocks WHERE content = 'tea number7'")
-        for table, column in (("blocks", "id"), ("lives", "block_id"), ("sources", "block_id")):
+        for table, column in (("blocks", "id"), ("index_lives", "block_id"), ("index_sources", "block_id")):
             other.db.execute(f"UPDATE {table} SET {column} = 'abcdefabcdefabcd' WHERE {column} = ?", (block,))
         after = vectors_by_block(meaning, other)
 
@@ -126,7 +127,7 @@ def test_another_index_that_counts_otherwise_is_noticed(
 
 def test_nothing_is_written_from_an_index_that_has_lost_its_place(root: Path, index: IndexFile) -> None:
     meaning = VectorSearch(Fast(), None, root / "vectors")
-    (root / "index.db").rename(root / "elsewhere")
+    (root / "state.db").rename(root / "elsewhere")
 
     assert len(vectors_by_block(meaning, index)) == 11
     assert [*(root / "vectors").rglob("*.f32")] == []
@@ -146,7 +147,7 @@ def test_a_disk_that_was_full_is_tried_again_with_the_next_index(
         patch.setattr("tallystick.projections.vectors.file.open", full, raising=False)
         assert len(vectors_by_block(meaning, index)) == 11
     assert [*(root / "vectors").rglob("*.f32")] == []
-    with closing(IndexFile(root / "index.db")) as other:
+    with closing(IndexFile(root / "state.db")) as other:
         assert len(vectors_by_block(meaning, other)) == 11
     assert len([*(root / "vectors").rglob("*.f32")]) == 1
 

@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from tallystick.records.errors import Refused
-from tallystick.records.frame import Frame
-from tallystick.records.recall import Dropped, FilledFrame, Hit
+from tallystick.records.recall import Dropped, FilledFrame, Frame, Hit
 from tests.refusals import refuses
 
 

@@ -13,7 +13,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.ids import event_id
 from tallystick.records.operations import EPISODE_FADE, RECEIPT_PUT
-from tallystick.records.receipt import LONGEST_QUESTION, Receipt
+from tallystick.records.recall import LONGEST_QUESTION, Receipt
 from tallystick.state.state import State
 from tests.projections.index.ledgers import MadeUp, steps
 from tests.state.rows import rows_of

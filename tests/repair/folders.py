@@ -74,7 +74,7 @@ def texts(root: Path) -> dict[str, str]:
 
 def rebuilt(root: Path) -> dict[str, str]:
     """Everything that the events themselves explain."""
-    with opened(root) as folder, folder.known(believed_at=folder.ledger.end.seq) as known:
+    with opened(root) as folder, folder.known(believed_at=folder.ledger.head.seq) as known:
         return {held.key: held.belief().text for held in known.query()}
 
 
@@ -133,7 +133,7 @@ def ring(root: Path) -> Keyring:
 
 def pin(root: Path) -> None:
     with opened(root) as folder:
-        checkpoint.take(folder.ledger, ring(root))
+        checkpoint.take(folder.ledger, root, ring(root))
 
 
 def kept(root: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.records.event import Draft, Event
 from tallystick.state.state import State
 
@@ -17,7 +17,7 @@ NEIGHBOURS = (
 
 def record(root: Path, *drafts: tuple[str, dict[str, Any]]) -> list[Event]:
     """Put events into a ledger as they are, past every decision."""
-    ledger = Ledger(root, State(), timeout=5.0)
+    ledger = FolderLedger(root, State(), timeout=5.0)
     try:
         return [event for op, body in drafts for event in ledger.append([Draft(op, body)])]
     finally:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.verify import verify
+from tallystick.ledger.folder.verify import verify
 from tallystick.repair.check import check
 from tallystick.repair.findings import CODES
 from tallystick.repair.repair import apply

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick import Memory
-from tallystick.ledger import chain, format as fmt
-from tallystick.ledger.chain import Chain
+from tallystick.ledger import format as fmt
+from tallystick.ledger.folder import chain
+from tallystick.ledger.folder.chain import Chain
 from tallystick.projections.tables import rows
 from tallystick.projections.tables.rows import TablesInRows
 from tallystick.records.errors import Busy
@@ -47,7 +48,7 @@ def test_a_ledger_ten_times_as_long_needs_no_more_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(chain, "_BLOCK", 1 << 14)
     small, large = filled(tmp_path / "small", 60), filled(tmp_path / "large", 600)
     for root in (small, large):
-        (root / "pages.db").unlink()  # a page is read whole
+        (root / "state.db").unlink()  # a page is read whole
     check(small)  # what is imported later is here
 
     assert peak(large) < 1.5 * peak(small)

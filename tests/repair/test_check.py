@@ -14,10 +14,9 @@ import pytest
 
 from tallystick import Memory
 from tallystick.ledger import format as fmt
-from tallystick.ledger.backup import restore_from
 from tallystick.ledger.disk import Disk
+from tallystick.ledger.folder.backup import restore_from
 from tallystick.ledger.format import LineEncoder
-from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import Lock
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft
@@ -74,7 +73,7 @@ class StoppingDisk(Disk):
 def say_nothing(root: Path) -> None:
     """A line that is as it should be, with words that no belief can have."""
     with opened(root) as open_folder:
-        encoder = LineEncoder(open_folder.ledger.end.seq, open_folder.ledger.end.hash)
+        encoder = LineEncoder(open_folder.ledger.head.seq, open_folder.ledger.head.hash)
     encoder.add("belief.put/1", [{"believe": "nothing"}], "2026-01-01T00:00:00.000000Z", "python:local")
     with wal(root).open("ab") as file:
         file.write(encoder.take())
@@ -516,7 +515,7 @@ def test_a_cut_tail_is_noticed_by_a_pin_when_the_lock_file_is_gone_too(root):
     (root / "lock").unlink()
     (root / "checkpoint").unlink()
 
-    assert codes(root) == ["derived-ahead", "lock-missing"]  # the state has seen them too
+    assert codes(root) == ["state-ahead", "lock-missing"]  # the state has seen them too
     assert "the pin" in checked(root, keyring=ring(root))[0].text
 
 
@@ -539,26 +538,13 @@ def test_a_line_that_lies_about_the_ledger_is_noticed(root):
     lie = fmt.data_of({**fmt.body_of(line.data), "root": "0" * 64}, "00")
     told, _, _ = fmt.encode(line.seq, line.ts, line.op, line.id, line.by, line.batch, 0, line.prev, lie)
     wal(root).write_bytes(told)
-    (root / "lock").unlink()
+    for name in ("lock", "state.db"):
+        (root / name).unlink()
 
     assert "its root is not the tree's" in checked(root)[0].text
 
 
 # -- beside the chain ------------------------------------------------------------------------------------------------
-
-
-def test_an_index_that_somebody_begins_to_make_while_files_are_listed_is_not_foreign(root, monkeypatch):
-    fill(root, 3)
-    listed = Folder.index_files
-
-    def and_then_one_comes(folder):
-        names = listed(folder)
-        folder.new_index().touch(mode=0o600)
-        return names
-
-    monkeypatch.setattr(Folder, "index_files", and_then_one_comes)
-
-    assert check(root) == []
 
 
 @pytest.mark.parametrize(("is_compacted", "is_living"), [(True, False), (True, True), (False, True)])
@@ -593,7 +579,7 @@ def test_a_file_that_goes_while_it_is_looked_at_is_no_finding(tmp_path, monkeypa
         memory.remember("tea")
     root = tmp_path / "memory"
     there = sorted(root.rglob("*"))
-    monkeypatch.setattr(Path, "rglob", lambda self, pattern: iter([*there, root / "index.db-shm"]))
+    monkeypatch.setattr(Path, "rglob", lambda self, pattern: iter([*there, root / "state.db-shm"]))
 
     assert check(root) == []
 

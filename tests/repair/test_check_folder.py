@@ -41,7 +41,7 @@ def test_the_pin_of_whoever_asks_is_a_witness(root):
     (root / "lock").unlink()
     (root / "checkpoint").unlink()
 
-    assert checked(root) == ["rolled-back", "index-ahead", "derived-ahead", "derived-ahead", "lock-missing"]
+    assert checked(root) == ["rolled-back", "audit-ahead", "lock-missing"]
 
 
 def test_damage_is_mended_and_the_memory_goes_on(root):

@@ -112,7 +112,7 @@ def matters(root: Path, whole: Path) -> bool:
     """Whether the truth, a copy of it, a page or a name in the folder is another, and the witness still there."""
     if not (root / "lock").is_file() or (root / "lock").read_bytes() != (whole / "lock").read_bytes():
         return False
-    has_tables = (root / "pages.db").is_file()  # without them nobody knows how a page was
+    has_tables = (root / "state.db").is_file()  # without them nobody knows how a page was
     return truth(root, has_tables) != truth(whole, has_tables)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.verify import verify
+from tallystick.ledger.folder.verify import verify
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.repair.repair import apply, plan
@@ -306,7 +306,7 @@ def test_groups_stay_groups_when_they_are_recorded_again(root):
 def test_the_repair_tells_what_it_recorded_again_and_what_it_could_not_read(root):
     fill(root, 12)
     with opened(root) as folder:
-        head = folder.ledger.end
+        head = folder.ledger.head
     for number in (4, 5, 9):
         damage_header(wal(root), number)
     damage_words(wal(root), 2)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.ledger.ledger import Ledger
-from tallystick.ledger.verify import verify
+from tallystick.ledger.folder.ledger import FolderLedger
+from tallystick.ledger.folder.verify import verify
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import TallystickError
 from tallystick.repair.check import check
@@ -136,11 +136,11 @@ def what_is_derived(root: Path) -> None:
     with Memory(root) as memory:
         memory.remember("Ana likes tea", key="ana", about="person-ana")
         memory.rebuild_index()
-    with closing(sqlite3.connect(root / "pages.db")) as db:
+    with closing(sqlite3.connect(root / "state.db")) as db:
         db.execute("DELETE FROM entries")
         db.commit()
-    with closing(sqlite3.connect(root / "index.db")) as db:
-        db.execute("DELETE FROM lives")
+    with closing(sqlite3.connect(root / "state.db")) as db:
+        db.execute("DELETE FROM index_lives")
         db.commit()
     (root / "lock").write_bytes(b"")
 
@@ -162,7 +162,7 @@ def mend(root: Path) -> list[str]:
 def look_in(root: Path) -> None:
     """Somebody opens the folder in between, as one does."""
     with suppress(TallystickError):
-        Ledger(root, Beliefs(), timeout=5.0).close()
+        FolderLedger(root, Beliefs(), timeout=5.0).close()
 
 
 Deaths = list[tuple[int, bool, bool]]  # at which call, whether halfway through it, and whether somebody looks in then

@@ -251,9 +251,10 @@ def _fields(delta: Any, evidence: Evidence, before: CurrentVersion | None = None
         "trust": evidence.trust, "valid_from": _since(delta, evidence),
         "valid_to": until or _moment(payload, "valid_to"), "source_type": "promoted",
         "views": _views(before.body() if before else {}, delta, evidence, payload),
+        "agent": before.body().get("agent", "") if before else scope.agent,  # also where nothing else is carried over
     }  # fmt: skip
     if before is None:
-        fields |= {"user": scope.user, "agent": scope.agent, "path": scope.path}
+        fields |= {"user": scope.user, "path": scope.path}
         if name := given_id(payload):
             fields["key"] = name
     if not fields["text"]:

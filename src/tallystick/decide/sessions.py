@@ -6,8 +6,8 @@ import re
 
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Draft
-from tallystick.records.frame import Frame
 from tallystick.records.operations import CONFIG_SET, FRAME_DROP, FRAME_PUT, SESSION_END, SESSION_START
+from tallystick.records.recall import Frame
 from tallystick.state.sessions import Work
 
 CLOCK = "total_active_hours"

@@ -21,14 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, replace
-from tallystick.ledger.genesis import ledger_id
 from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.layout import Folder
 from tallystick.ledger.lock import PIN, Lock, Witness
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and only needed once something was signed
-    from tallystick.ledger.ledger import Ledger
+    from tallystick.ledger.protocol import Ledger
     from tallystick.ledger.signed_note import Checkpoint, Signer, Verifier
 
 IN_FOLDER = "the checkpoint in the folder"
@@ -43,6 +41,7 @@ class Claim(NamedTuple):
     outside: bool = False  # whether it is kept outside the folder
     doubt: str = ""
     ledger: str = ""  # the id of the ledger that was signed
+    path: Path | None = None  # of the file that has it
 
 
 class Keyring:
@@ -67,7 +66,7 @@ class Keyring:
 
     def verifier(self, ledger: str) -> Verifier | None:
         """The verifier of a ledger's signatures; None if it has no key here."""
-        if not _LEDGER.fullmatch(ledger) or not self._key_path(ledger).exists():
+        if not is_ledger_id(ledger) or not self._key_path(ledger).exists():
             return None
         from tallystick.ledger.signed_note import Verifier
 
@@ -88,7 +87,7 @@ class Keyring:
         verifier = self.verifier(ledger)
         if verifier is None or not self.pin_path(ledger).exists():
             return None
-        return _opened(verifier, self.pin_path(ledger))
+        return opened(verifier, self.pin_path(ledger))
 
     def set_pin(self, ledger: str, note: str, root: Path, *, repin: bool = False) -> None:
         """Keep `note`, and the folder of its ledger. A pin that has seen more stays, unless `repin`."""
@@ -152,14 +151,18 @@ def origin(ledger: str) -> str:
     return f"tallystick/{ledger}"
 
 
+def is_ledger_id(name: str) -> bool:
+    return _LEDGER.fullmatch(name) is not None
+
+
 def safe_name(ledger: str) -> str:
     """The id of a ledger, safe as a file name. It comes from a folder that anyone may have written."""
-    if not _LEDGER.fullmatch(ledger):
+    if not is_ledger_id(ledger):
         raise Refused(f"{ledger[:40]!r} is not the id of a ledger; the first line of events.wal names none", "name")
     return ledger
 
 
-def _opened(verifier: Verifier, path: Path) -> Checkpoint:
+def opened(verifier: Verifier, path: Path) -> Checkpoint:
     from tallystick.ledger.signed_note import NoteError
 
     try:
@@ -169,8 +172,8 @@ def _opened(verifier: Verifier, path: Path) -> Checkpoint:
         raise Damaged(f"{path} cannot be trusted: {why}") from None
 
 
-def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
-    """Sign the ledger as it is now; keep the note in the folder, and pin it. Returns the note.
+def take(ledger: Ledger, root: Path, keyring: Keyring, *, repin: bool = False) -> str:
+    """Sign the ledger at `root` as it is now; keep the note beside it, and pin it. Returns the note.
 
     Raises RolledBack if the ledger does not contain what was pinned before, unless `repin`.
     """
@@ -182,13 +185,12 @@ def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
             raise ledger.trouble
         if not repin and (pinned := keyring.pin(name)):
             _refuse_another(ledger, pinned)
-        head, root = ledger.end, ledger.tree().root()
-    note = keyring.signer(name).sign(Checkpoint(origin(name), head.seq + 1, root, head.hash))
-    if ledger.writable:
-        replace(ledger.disk, ledger.folder.checkpoint, note.encode())
-    keyring.set_pin(name, note, ledger.folder.root, repin=repin)
+        head, top = ledger.head, ledger.tree().root()
+    note = keyring.signer(name).sign(Checkpoint(origin(name), head.seq + 1, top, head.hash))
+    ledger.keep_checkpoint(note)
+    keyring.set_pin(name, note, root, repin=repin)
     if repin:
-        pin = keyring.head(ledger.folder.root)
+        pin = keyring.head(root)
         pin.write(name, head.seq, head.hash)
         pin.close()
     return note
@@ -197,10 +199,10 @@ def take(ledger: Ledger, keyring: Keyring, *, repin: bool = False) -> str:
 def _refuse_another(ledger: Ledger, pinned: Checkpoint) -> None:
     """Raise RolledBack if the ledger lacks what was pinned, or has another event there. Events moved away pass."""
     last, lost = pinned.size - 1, "this is not the ledger that was pinned"
-    if last > ledger.end.seq:
-        why = f"it ends at event {ledger.end.seq}, but {PIN} has seen event {last}"
+    if last > ledger.head.seq:
+        why = f"it ends at event {ledger.head.seq}, but {PIN} has seen event {last}"
         raise RolledBack(f"{lost}: {why}; run `tallystick check`")
-    if ledger.chain().hash_at(last) not in (None, pinned.head):
+    if ledger.hash_at(last) not in (None, pinned.head):
         raise RolledBack(f"{lost}: event {last} is not the pinned one; run `tallystick check`")
 
 
@@ -210,34 +212,15 @@ def witnesses(root: Path, ledger: str, keyring: Keyring) -> list[Witness]:
     return [claim_of(pin, PIN).witness for pin in map(keyring.pin, names) if pin]
 
 
-def claim_of(checkpoint: Checkpoint, name: str) -> Claim:
+def claim_of(checkpoint: Checkpoint, name: str, path: Path | None = None) -> Claim:
     """The claim of a checkpoint, by the name of its place."""
     seen, ledger = Witness(checkpoint.size - 1, checkpoint.head, name=name), checkpoint.origin.rpartition("/")[2]
-    return Claim(seen, checkpoint.root, name != IN_FOLDER, ledger=ledger)
+    return Claim(seen, checkpoint.root, name != IN_FOLDER, ledger=ledger, path=path)
 
 
-def check(root: Path, keyring: Keyring) -> list[Claim]:
-    """The checkpoints of a folder, each with its signature checked: the pins of the ledger that is here and of the one
-    that should be, and the checkpoint in it.
-    """
-    folder = Folder(root)
-    here = ledger_id(folder)
-    ledgers = [name for name in dict.fromkeys((here, keyring.ledger_at(root))) if _LEDGER.fullmatch(name)]
-    kept = [(name, keyring.pin_path(name), PIN) for name in ledgers] + [(here, folder.checkpoint, IN_FOLDER)]
-    found = list[Claim]()
-    for ledger, path, name in kept:
-        verifier = keyring.verifier(ledger)
-        if verifier is not None and path.exists():
-            try:
-                found.append(claim_of(_opened(verifier, path), name))
-            except Damaged as error:
-                found.append(Claim(Witness(-1, "", name=name), None, name != IN_FOLDER, str(error)))
-    return found
-
-
-def verifier_of(ledger: str, keyring: Keyring) -> Verifier:
+def verifier_of(ledger: str, keyring: Keyring | None) -> Verifier:
     """The verifier of a ledger's proofs. Raises NotFound if it never signed anything here."""
-    verifier = keyring.verifier(ledger)
+    verifier = keyring.verifier(ledger) if keyring else None
     if verifier is None:
         raise NotFound("no key of this ledger here; give the verifier key that came with the proof (--key)")
     return verifier

@@ -31,6 +31,7 @@ from tallystick.records.errors import Busy
 
 _WITNESS = re.compile(rb"(ok|recover|refused) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
 _ROOM = 128
+_PROGRESS = re.compile(rb"(\d{3}) %")
 PIN = "the pin outside the folder"  # the name of a witness
 
 
@@ -56,7 +57,7 @@ class Lock:
         self, path: Path, disk: Disk, *, timeout: float, make: bool = True, replaced: Callable[[], None] | None = None
     ) -> None:
         """`replaced` is called when the file was replaced or removed; it raises if the new one must not be locked."""
-        self.path, self._disk, self._timeout, self._make = path, disk, timeout, make
+        self.path, self._disk, self.timeout, self._make = path, disk, timeout, make
         self._replaced = replaced
         self._name, self._fd, self._inode = os.fspath(path), -1, -1
         self._pid, self.held = os.getpid(), False
@@ -144,7 +145,7 @@ class Lock:
             return False
 
     def _wait(self, how: int) -> None:
-        give_up, pause = time.monotonic() + self._timeout, 0.0002
+        give_up, pause = time.monotonic() + self.timeout, 0.0002
         while True:
             time.sleep(pause)
             with suppress(BlockingIOError):
@@ -164,6 +165,15 @@ class Lock:
         if found is None or zlib.crc32(found[0][:-9]) != int(found[5], 16):
             return None
         return Witness(int(found[2]), found[3].decode(), int(found[4]), found[1].decode())
+
+    def note_progress(self, total: int, done: int) -> None:
+        """Note for those who wait how far some work is that is done outside the lock."""
+        self._disk.pwrite(self._fd, b"%03d %%" % (100 * done // max(total, 1)), _ROOM)
+
+    def progress(self) -> str:
+        """How far the work outside the lock was when it was last noted."""
+        found = _PROGRESS.match(os.pread(self._fd, 5, _ROOM))
+        return f"{int(found[1])} %" if found else "begun"
 
     def leave(self, seq: int, hashed: str, length: int) -> None:
         """Write a witness. A failing disk is ignored: an older witness is still true."""
@@ -226,3 +236,24 @@ def is_held(path: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+@contextmanager
+def only_one(folder: Path, lock: Lock) -> Iterator[bool]:
+    """Let one process at a time do what takes long: False, if another one has just done it. Busy, with its progress."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    give_up, waited = time.monotonic() + lock.timeout, False
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                waited = True
+            if time.monotonic() > give_up:
+                what = f"the state of the memory at {folder} is being rebuilt by another process ({lock.progress()})"
+                raise Busy(f"{what}; try again in a moment")
+            time.sleep(0.01)
+        yield not waited
+    finally:
+        os.close(fd)

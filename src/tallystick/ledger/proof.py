@@ -19,12 +19,12 @@ from tallystick.records.display import Displayable
 from tallystick.records.errors import NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and not needed to check a proof
-    from tallystick.ledger.ledger import Ledger
+    from tallystick.ledger.protocol import Ledger
 
 
 def leaves(ledger: Ledger, start: int, stop: int) -> list[bytes]:
     """The leaves `start` … `stop - 1` of the tree. Raises Missing if their segments were moved away."""
-    return [merkle.leaf_hash(piece) for piece in ledger.chain().slices(start, stop)]
+    return [merkle.leaf_hash(piece) for piece in ledger.slices(start, stop)]
 
 
 class Tree:
@@ -41,7 +41,7 @@ class Tree:
             self._tops.clear()
             found = self._steps(seq, size, root)
         if found is None:
-            for _ in self._ledger.chain().lines(0, size):  # raises Damaged, if a damaged line is the reason
+            for _ in self._ledger.lines(0, size):  # raises Damaged, if a damaged line is the reason
                 pass
             raise RolledBack("the ledger is not the one that the checkpoint signs; run `tallystick check`")
         return found
@@ -69,7 +69,7 @@ def inclusion(ledger: Ledger, seq: int, note: str, verifier: Verifier, tree: Tre
     if not 0 <= seq < signed.size:
         raise NotFound(f"the checkpoint covers events 0 to {signed.size - 1}, not {seq}; sign a new one if it is newer")
     path = (tree or Tree(ledger)).steps(seq, signed.size, signed.root)
-    return InclusionNote(seq, tuple(path), note, ledger.chain().line(seq).slice).text()
+    return InclusionNote(seq, tuple(path), note, ledger.line(seq).slice).text()
 
 
 def check_inclusion(text: str, verifier: Verifier) -> dict[str, Any]:

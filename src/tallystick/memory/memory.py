@@ -21,12 +21,10 @@ from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.core.context import Context
 from tallystick.memory.maintenance.ledger import LedgerService
-from tallystick.memory.maintenance.restore import restore
 from tallystick.memory.readable import ReadableMemory, forward
 from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.sessions import ConfigStore, SessionService
-from tallystick.memory.reviews.actions import ActionService
-from tallystick.memory.reviews.reviews import ReviewService
+from tallystick.memory.reviews.reviews import ActionService, ReviewService
 from tallystick.memory.services import Services
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import SourceService
@@ -38,6 +36,7 @@ from tallystick.records.errors import NotApproved, Refused
 from tallystick.records.policy import ALLOW, DEFAULT, Policy
 from tallystick.records.progress import Progress
 from tallystick.records.review import Action
+from tallystick.stores.restore import restore
 
 if TYPE_CHECKING:
     from tallystick.consolidate.scoring import SalienceScorer

@@ -22,21 +22,19 @@ from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.services import Services
 from tallystick.memory.trust.sources import SourceService, is_shown
 from tallystick.records.audit import AuditLine, Auditor
-from tallystick.records.belief import Belief
+from tallystick.records.belief import Belief, Moment
 from tallystick.records.errors import Busy, Refused
 from tallystick.records.event import Event
-from tallystick.records.frame import Frame
-from tallystick.records.history import Moment
 from tallystick.records.progress import Progress
-from tallystick.records.recall import Query
+from tallystick.records.recall import Frame, Query
 
 if TYPE_CHECKING:
     from tallystick.memory.facts.consolidate import ConsolidationService
     from tallystick.memory.facts.store import FactService
     from tallystick.memory.recall.evaluate import Questioned
+    from tallystick.records.belief import Change, Version, Why
     from tallystick.records.evaluation import Verdicts
     from tallystick.records.event import LogPage
-    from tallystick.records.history import Change, Version, Why
     from tallystick.records.recall import FilledFrame, RecallResult, Replayed
     from tallystick.records.status import Status
 

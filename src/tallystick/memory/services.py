@@ -78,7 +78,7 @@ class Services:
     @cached_property
     def ledger(self) -> LedgerService:
         """The chain itself."""
-        return LedgerService(self.context.folder.ledger, self.context.keyring, self.context.gate.must)
+        return LedgerService(self.context.folder, self.context.keyring, self.context.gate.must)
 
     @cached_property
     def receipts(self) -> ReceiptStore:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tallystick.ledger.chain import first_line, is_ours
 from tallystick.ledger.settings_file import brief, read_toml
 from tallystick.records.errors import NotFound, Refused
 
@@ -275,7 +274,7 @@ def wants_colour() -> bool:
 
 def unsafe_place(folder: Path) -> str:
     """Why this folder is a risky place for a memory, if it is: locks and syncs mean little on a network."""
-    from tallystick.stores.file_system import is_remote, kind_of
+    from tallystick.stores.places import is_remote, kind_of
 
     place = place_of(folder).absolute()
     if any(name in part.lower() for part in place.parts for name in _SYNCED):
@@ -284,16 +283,3 @@ def unsafe_place(folder: Path) -> str:
     if is_remote(kind):
         return f"{folder} is on a network file system ({kind}): locks may not hold there; keep it on a local disk"
     return ""
-
-
-def is_old(folder: Path) -> bool:
-    """Whether chronomemory wrote it. What knows that for certain is loaded only if the first line is not ours."""
-    try:
-        line = first_line(folder / "events.wal")
-    except FileNotFoundError:
-        line = b""
-    if is_ours(line) or not (line or (folder / "snapshot.json").exists()):
-        return False
-    from tallystick.stores.esdb import migrate
-
-    return migrate.is_old(folder)

@@ -14,12 +14,10 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
 IN_MEMORY = ":memory:"
 PATIENCE = 30.0
@@ -70,111 +68,17 @@ class Stale(sqlite3.DatabaseError):
     """The rows are not what the ledger says: somebody edited them, or they hold words that were erased."""
 
 
-class Database:
-    """One file. Its tables are made if it is empty; two processes that do so at once make one.
-
-    With `alone` nobody else can have it open. One without a name, or in memory, is such a file anyway.
-    """
-
-    full_texts: Sequence[str] = ()  # tables of full text over other tables
-
-    def __init__(
-        self, path: Path | str, pragmas: Iterable[str], schema: Iterable[str], *, alone: bool = False
-    ) -> None:
-        self.path = path
-        self.db = self._connect(path)
-        try:
-            for pragma in pragmas:
-                run_patiently(self.db, pragma)
-            self._ensure_tables(tuple(schema), alone=alone or path in ("", IN_MEMORY))
-            self._inode = inode_of(path)
-        except BaseException:
-            self.db.close()
-            raise
-
-    def _connect(self, path: Path | str) -> sqlite3.Connection:
-        return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-
-    def is_in_place(self) -> bool:
-        """True if the file still has its name: somebody may have replaced or removed it."""
-        return self.path == IN_MEMORY or inode_of(self.path) == self._inode
-
-    def close(self) -> None:
-        self.db.close()
-
-    def file_trouble(self) -> str:
-        """SQLite's finding about its file (pages, and indexes that belong to their tables); empty if it is sound."""
-        is_sound = self.db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
-        return "" if is_sound else "its pages do not belong together"
-
-    def text_trouble(self) -> str:
-        """SQLite's finding about the full text; empty if it belongs to the rows."""
-        try:
-            with self.writing():
-                for table in self.full_texts:
-                    self.db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
-        except sqlite3.DatabaseError as error:
-            return str(error)
-        return ""
-
-    def copy_of(self, path: Path) -> bool:
-        """Copy the rows of the file at `path` over these. False if it is being written, or cannot be read."""
-        journal = f"{path}-wal"
-        try:
-            before = os.stat(path)
-            if not before.st_size or os.path.exists(journal):
-                return False
-            with closing(sqlite3.connect(f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1", uri=True)) as source:
-                source.backup(self.db)
-            after = os.stat(path)
-        except (OSError, sqlite3.Error):
-            return False
-        same = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
-        return same and not os.path.exists(journal)
-
-    def _ensure_tables(self, schema: tuple[str, ...], *, alone: bool) -> None:
-        if self.db.execute("PRAGMA schema_version").fetchone()[0]:
-            return
-        if alone and _CAN_COPY:  # a copy takes a fifth of the time, but would overwrite what others wrote meanwhile
-            with closing(sqlite3.connect(IN_MEMORY)) as source:
-                source.deserialize(_empty(schema))
-                source.backup(self.db)
-            return
-        with self.writing():
-            if not self.db.execute("PRAGMA schema_version").fetchone()[0]:
-                for statement in schema:
-                    self.db.execute(statement)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """An exclusive write transaction. Within one, it is a part of that."""
-        if self.db.in_transaction:
-            yield
-            return
-        with transaction(self.db):
-            yield
-
-
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """An exclusive write transaction: all of it or, if anything fails, nothing."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
-
-
-@cache
-def _empty(schema: tuple[str, ...]) -> bytes:
-    """The bytes of a file with these tables and no rows."""
-    with closing(sqlite3.connect(IN_MEMORY, isolation_level=None)) as db:
-        for statement in schema:
-            db.execute(statement)
-        return db.serialize()
 
 
 def inode_of(path: Path | str) -> int:

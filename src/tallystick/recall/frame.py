@@ -22,9 +22,8 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from tallystick.recall.render import Line, Page, line_of, safe, shortened
-from tallystick.records.frame import Frame
 from tallystick.records.policy import RANK
-from tallystick.records.recall import Dropped, FilledFrame, Hit
+from tallystick.records.recall import Dropped, FilledFrame, Frame, Hit
 
 STANDING_SHARE = 0.3  # of the budget goes to standing memory first; more of it comes in by its score
 

@@ -47,7 +47,7 @@ class IndexCache:
     def __init__(self, index: IndexFile) -> None:
         self.index = index
         mark = index.bookmark()
-        self.hash, self.hours = mark.hash, mark.clock.hours
+        self.hash, self.hours, self._number = mark.hash, mark.clock.hours, index.number()
         self.size: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0  # blocks, of everyone
         self.has_edges, self.has_relations, self.has_proofs = (
             index.db.execute(any_of).fetchone() is not None
@@ -64,7 +64,8 @@ class IndexCache:
 
     def still_holds(self, index: IndexFile) -> bool:
         is_full = max(len(self._states), len(self._rarity)) >= _MOST  # words that were asked for have no end
-        return index is self.index and index.bookmark().hash == self.hash and not is_full
+        is_same = index is self.index and index.number() == self._number and index.bookmark().hash == self.hash
+        return is_same and not is_full
 
     def states_of(self, blocks: Iterable[str]) -> dict[str, State]:
         """The rows of these blocks."""

@@ -35,8 +35,7 @@ from tallystick.recall.render import named
 from tallystick.recall.signals import Measured, measure
 from tallystick.recall.support import State, Support, backing, degrees, proven, support_of, weighed
 from tallystick.recall.vectors import Vectors, VectorSearch
-from tallystick.records.frame import Frame
-from tallystick.records.recall import Hit, NearMiss, RecallResult
+from tallystick.records.recall import Frame, Hit, NearMiss, RecallResult
 from tallystick.text.recall_words import stem, telling
 
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame

@@ -58,6 +58,7 @@ class Vectors:
     file: VectorFile
     near: Nearest
     index: IndexFile | None = None  # that they were compared with
+    number: int = 0  # of it, then
     begun: int = -1  # and which beginning of the file
     comparison: int = 0  # the number of that comparison
     todo: list[str] = field(default_factory=list)  # blocks that had no vector then, or came since
@@ -273,8 +274,10 @@ class VectorSearch:
         last = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0
         if last > vectors.reads_to:  # those that came since
             new = [row[0] for row in index.db.execute(sql.TO_EMBED, (vectors.reads_to, user)) if is_plain(row[0])]
-            vectors.todo, vectors.done, vectors.reads_to = vectors.todo[vectors.done :] + new, 0, last
-            vectors.total += len(new)
+            before = len(vectors.todo) - vectors.done
+            vectors.todo = list(dict.fromkeys(vectors.todo[vectors.done :] + new))  # some came while it was compared
+            vectors.done, vectors.reads_to = 0, last
+            vectors.total += len(vectors.todo) - before
             self._number(vectors)
         if len(vectors.file) != vectors.rows and vectors.done < len(vectors.todo):  # others made some
             has = _are_in(numbers_of(vectors.todo), vectors.file.rows.blocks())
@@ -299,13 +302,14 @@ class VectorSearch:
     def _open(self, index: IndexFile, user: str, erasures: int) -> Vectors:
         self._sweep(index, erasures)
         vectors = self._files.get(user)
-        if vectors is None or (vectors.index is not index and vectors.file.is_in_memory and self._folder):
+        is_other = vectors is None or vectors.index is not index or vectors.number != index.number()
+        if vectors is None or (is_other and vectors.file.is_in_memory and self._folder):
             identity = self.identity()
             file = VectorFile(self._folder, identity.key, identity.dimensions, user)
             vectors = self._files[user] = Vectors(file, Nearest(file))
         else:
             vectors.file.read()
-        if vectors.index is not index or vectors.begun != vectors.file.begun:
+        if is_other or vectors.begun != vectors.file.begun:
             self._compare(index, vectors, user, erasures)
         return vectors
 
@@ -342,7 +346,8 @@ class VectorSearch:
 
     def _compared(self, index: IndexFile, vectors: Vectors, todo: list[str], reads_to: int, total: int) -> None:
         vectors.todo, vectors.done, vectors.reads_to, vectors.total = todo, 0, reads_to, total
-        vectors.index, vectors.begun, vectors.rows = index, vectors.file.begun, len(vectors.file)
+        vectors.index, vectors.number, vectors.begun = index, index.number(), vectors.file.begun
+        vectors.rows = len(vectors.file)
         self._number(vectors)
 
     def _number(self, vectors: Vectors) -> None:

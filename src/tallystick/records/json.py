@@ -59,7 +59,9 @@ def parse(data: bytes | str, depth: int = DEPTH) -> Any:
 def is_deeper(data: bytes | str, than: int = DEPTH) -> bool:
     """True if something is nested deeper than that, be it JSON or not. Nothing is built to find out."""
     text = data if isinstance(data, str) else data.decode("latin-1")  # in UTF-8 too, a bracket is its own byte
-    return text.count("[") + text.count("{") > than and _depth(text) > than
+    if text.count("[") + text.count("{") <= than:
+        return False
+    return max(accumulate(map(_STEP.__getitem__, _NOT_A_BRACKET.sub("", text))), default=0) > than
 
 
 def check(value: object) -> None:
@@ -173,11 +175,6 @@ def _text(data: bytes | str) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 at byte {error.start}") from None
     return text.removeprefix("\ufeff")
-
-
-def _depth(text: str) -> int:
-    brackets = _NOT_A_BRACKET.sub("", text)
-    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

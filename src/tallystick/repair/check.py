@@ -14,23 +14,24 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tallystick.ledger import checkpoint, format as fmt
-from tallystick.ledger.backup import check_copy
-from tallystick.ledger.chain import Chain
+from tallystick.ledger import format as fmt
 from tallystick.ledger.checkpoint import Keyring
-from tallystick.ledger.erase_everywhere import is_foreign
-from tallystick.ledger.genesis import is_prepared
-from tallystick.ledger.layout import Folder
+from tallystick.ledger.folder.backup import check_copy
+from tallystick.ledger.folder.chain import Chain
+from tallystick.ledger.folder.erase_everywhere import is_foreign
+from tallystick.ledger.folder.genesis import is_prepared
+from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.verify import verify
 from tallystick.ledger.lock import Witness, read_locked
 from tallystick.ledger.settings_file import read_toml
-from tallystick.ledger.verify import verify
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, TallystickError
 from tallystick.records.progress import Progress
 from tallystick.repair import derived, files, references, secrets
 from tallystick.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
 from tallystick.repair.scan import Flaw, Survey, read_ledger
-from tallystick.repair.witness import index_in, seen_by_others
+from tallystick.repair.verify import checkpoints_of
+from tallystick.repair.witness import audit_in, rows_in
 
 _NOT_WHOLE = ("restore-unfinished", "compaction-unfinished")
 _BEFORE_RESTORE = "-before-restore"
@@ -46,8 +47,8 @@ class Look:
     good: list[Folder] = field(default_factory=list)  # backups, oldest first
     bad: list[tuple[Folder, str]] = field(default_factory=list)  # and damaged ones, with the reason
     forged: list[tuple[str, str]] = field(default_factory=list)  # checkpoints that cannot be trusted: where, why
-    index: Witness | None = None  # how far the index has read; unlike a checkpoint it may be removed
-    others: list[Witness] = field(default_factory=list)  # how far the other derived files have
+    rows: Witness | None = None  # how far the tables have followed; unlike a checkpoint they may be removed
+    audit: Witness | None = None  # how far the audit has
 
     @property
     def restore(self) -> str:
@@ -93,8 +94,7 @@ def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
     """The derived files that differ from the events, and the secrets in these. Others may write meanwhile."""
     kinds = list[derived.Kind]()
     if not only or OF_DERIVED & set(only):
-        is_ahead = any(other.name == look.folder.pages_index.name for other, _ in ahead(look))
-        pages = [] if is_ahead else [derived.PageReader.of]
+        pages = [] if any(_contradicted(look, [look.rows])) else [derived.PageReader.of]
         kinds += [derived.IndexReader.of, *pages, derived.AuditReader.of]
     if not only or "secret-found" in only:
         kinds.append(secrets.SecretReader)
@@ -103,7 +103,7 @@ def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
     """The finding of `tallystick ledger verify`, if any."""
-    report = verify(look.folder.root, checkpoints=checkpoint.check(look.folder.root, keyring) if keyring else ())
+    report = verify(look.folder.root, checkpoints=checkpoints_of(look.folder.root, keyring) if keyring else ())
     if report.bad is None:
         return []
     place = f"{report.bad.file}, line {report.bad.line}, byte {report.bad.byte}"
@@ -119,11 +119,11 @@ def look_at(
 ) -> Iterator[Look]:
     """Read everything, while nobody writes. Between the steps of a restore there is no ledger to read."""
     with closing(Survey(folder, witness)) as survey:
-        look = Look(folder, survey, index=index_in(folder.root), others=seen_by_others(folder.root))
+        look = Look(folder, survey, rows=rows_in(folder.root), audit=audit_in(folder.root))
         if keyring is not None:
             _read_checkpoints(look, keyring)
         if not folder.restore_ready.exists():
-            wanted = {each.seq for each in (witness, look.index, *look.others, *look.witnesses) if each}
+            wanted = {each.seq for each in (witness, look.rows, look.audit, *look.witnesses) if each}
             read_ledger(survey, wanted, on_progress)
         for copied in folder.copies():
             if not copied.root.name.endswith(".new"):
@@ -134,7 +134,7 @@ def look_at(
 def _read_checkpoints(look: Look, keyring: Keyring) -> None:
     """The pins of the ledger that is here and of the one that should be, and the checkpoint."""
     try:
-        every = checkpoint.check(look.folder.root, keyring)
+        every = checkpoints_of(look.folder.root, keyring)
     except Damaged as error:  # the key itself
         look.forged.append(("the key outside the folder", str(error)))
         return
@@ -184,12 +184,11 @@ def _in_the_chain(look: Look) -> Iterator[Finding]:
     rolled_back = list(contradictions(look))
     for why in rolled_back:
         yield found("rolled-back", wal, why, look.restore)
-    for why in _contradicted(look, [look.index] if look.index else []):
-        yield found("index-ahead", look.folder.index.name, why)
-    is_known = bool(rolled_back or survey.flaws or survey.torn)
-    for other, why in ahead(look):
-        if not (is_known and other.name == look.folder.state.name):  # it only says the same
-            yield found("derived-ahead", other.name, why)
+    is_known = rolled_back or survey.flaws or survey.torn
+    for why in () if is_known else _contradicted(look, [look.rows]):  # it only says the same
+        yield found("state-ahead", look.folder.state.name, why)
+    for why in _contradicted(look, [look.audit]):
+        yield found("audit-ahead", look.folder.audit.name, why)
     yield from _missing(look)
     yield from _unfinished(look)
     for op, spot in survey.strange.items():
@@ -220,21 +219,16 @@ def is_compacting(survey: Survey) -> bool:
     return is_prepared(survey.folder, end.seq, end.hash)
 
 
-def ahead(look: Look) -> list[tuple[Witness, str]]:
-    """The derived files, other than the index, that have seen what the ledger does not have."""
-    return [(other, why) for other in look.others for why in _contradicted(look, [other])]
-
-
 def contradictions(look: Look) -> Iterator[str]:
     """Differences from what witnesses have seen. An event that can be read is here, even if the chain is broken."""
     mine = look.survey.trusted_witness
-    return _contradicted(look, [*look.witnesses, *([mine] if mine else [])])
+    return _contradicted(look, [*look.witnesses, mine])
 
 
-def _contradicted(look: Look, witnesses: Iterable[Witness]) -> Iterator[str]:
+def _contradicted(look: Look, witnesses: Iterable[Witness | None]) -> Iterator[str]:
     survey = look.survey
     reach = max([survey.last, *(flaw.seq for flaw in survey.flaws)])
-    for witness in witnesses:
+    for witness in filter(None, witnesses):
         known = survey.hashes.get(witness.seq, set())
         is_shorter = witness.seq > reach
         if witness is survey.trusted_witness:  # it knows the length too: a damaged end is not a missing one

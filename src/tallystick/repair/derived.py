@@ -26,7 +26,7 @@ import stat
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC
 from functools import partial
 from itertools import islice
@@ -37,9 +37,9 @@ from typing import Protocol
 import orjson
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.chain import Chain, last_line, raw_lines
-from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import lift
+from tallystick.ledger.fold import lift
+from tallystick.ledger.folder.chain import Chain, last_line, raw_lines
+from tallystick.ledger.folder.layout import Folder
 from tallystick.projections.database import Difference, Stale
 from tallystick.projections.index import file as index_file, statements as sql
 from tallystick.projections.index.file import IndexFile
@@ -50,6 +50,7 @@ from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.edits import Known, compare, conflict_line, is_truncated, loses_most, unreadable
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.rows import File
+from tallystick.projections.table_set import TableSet
 from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.event import Event
@@ -67,12 +68,13 @@ _MAX_PAGE = 64 << 20  # bytes of a page that is read
 _WRONG = (sqlite3.Error, Stale, ArithmeticError, LookupError, TypeError, ValueError)  # of bad rows
 _HEAD = re.compile(r"[0-9a-f]{24}\.json\Z")  # of the vectors of one user
 _HANGING = (  # table, rows of it that refer to nothing, and what is wrong with them
-    ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM sources WHERE block_id IS NOT NULL)",
+    ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM index_sources WHERE block_id IS NOT NULL)",
      "blocks without a source"),
-    ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM lives)", "blocks without a user"),
-    ("sources", "SELECT id FROM sources WHERE block_id IS NOT NULL AND block_id NOT IN (SELECT id FROM blocks)",
+    ("blocks", "SELECT id FROM blocks WHERE id NOT IN (SELECT block_id FROM index_lives)", "blocks without a user"),
+    ("index_sources",
+     "SELECT id FROM index_sources WHERE block_id IS NOT NULL AND block_id NOT IN (SELECT id FROM blocks)",
      "sources whose block is missing"),
-    ("lives", "SELECT block_id FROM lives WHERE block_id NOT IN (SELECT id FROM blocks)",
+    ("index_lives", "SELECT block_id FROM index_lives WHERE block_id NOT IN (SELECT id FROM blocks)",
      "lives of missing blocks"),
 )  # fmt: skip
 
@@ -89,7 +91,27 @@ class Reader(Protocol):
     def close(self) -> None: ...
 
 
-Kind = Callable[[Folder, Survey], Reader | None]
+Kind = Callable[[Folder, Survey, "Copy"], Reader | None]
+
+
+class Copy:
+    """A copy of `state.db`, made when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._db = path, sqlite3.connect(_ASIDE, isolation_level=None)
+        self._is_made, self.is_damaged = False, False
+
+    def rows(self) -> sqlite3.Connection:
+        if not self._is_made:
+            self.is_damaged = True
+            with readonly(self.path) as source:
+                source.backup(self._db)
+            self._db.execute(_LITTLE)
+            self._is_made, self.is_damaged = True, False
+        return self._db
+
+    def close(self) -> None:
+        self._db.close()
 
 
 def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Finding]:
@@ -120,11 +142,11 @@ def _read_once(
     """The kinds of readers, their files and the states of these before, and what they found."""
     with ExitStack() as opened:
         readers = list[tuple[Kind, _FileState, Reader]]()
-        before = {path: _file_state(path) for path in (folder.index, folder.pages_index)}
+        before, copy = _file_state(folder.state), opened.enter_context(closing(Copy(folder.state)))
         for kind in kinds:
-            if reader := kind(folder, survey):
+            if reader := kind(folder, survey, copy):
                 opened.callback(reader.close)
-                readers.append((kind, before.get(reader.path or Path(), []), reader))
+                readers.append((kind, before if reader.path else [], reader))
         for events in _events(folder, survey) if readers else ():
             for _, _, reader in readers:
                 reader.take(events)
@@ -167,17 +189,17 @@ def _file_state(path: Path) -> _FileState:
 class _Rebuilt(ABC):
     """A database that is built again from the events up to its bookmark, and compared."""
 
-    def __init__(self, path: Path, live: IndexFile | PagesFile, again: IndexFile | PagesFile, code: str) -> None:
-        self.path, self._live, self._again, self._code = path, live, again, code
+    def __init__(self, copy: Copy, kind: type[IndexFile] | type[PagesFile], again: TableSet, code: str) -> None:
+        self.path, self._again, self._code = copy.path, again, code
         self._found = list[Finding]()
         self._last = -1  # the last event that is applied; -1: there is nothing to compare
         self._is_readable = True
-        for each in (live, again):
-            each.db.execute(_LITTLE)
+        again.db.execute(_LITTLE)
         with self._reading():
-            with readonly(path) as source:
-                source.backup(live.db)
+            self._live = kind(copy.rows())
             self._begin()
+        if copy.is_damaged and kind is not IndexFile:  # it is one finding
+            self._found.clear()
 
     @abstractmethod
     def _begin(self) -> None:
@@ -219,7 +241,6 @@ class _Rebuilt(ABC):
             yield found(code, f"{self.path.name}, {text}", f"the full text does not match the rows: {trouble}")
 
     def close(self) -> None:
-        self._live.close()
         self._again.close()
 
 
@@ -232,19 +253,18 @@ class IndexReader(_Rebuilt):
     _live: IndexFile
     _again: IndexFile
 
-    def __init__(self, folder: Folder, survey: Survey) -> None:
+    def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
         self._folder, self._survey = folder, survey
-        live, again = IndexFile(_ASIDE, making=True), IndexFile(_ASIDE, making=True, rows_only=True)
-        super().__init__(folder.index, live, again, "index-damaged")
+        super().__init__(copy, IndexFile, IndexFile(_ASIDE, making=True, rows_only=True), "index-damaged")
 
     @classmethod
-    def of(cls, folder: Folder, survey: Survey) -> Reader | None:
-        return cls(folder, survey) if folder.index.exists() else None
+    def of(cls, folder: Folder, survey: Survey, copy: Copy) -> Reader | None:
+        return cls(folder, survey, copy) if folder.state.exists() else None
 
     def _begin(self) -> None:
         live, name = self._live, self.path.name
-        if trouble := live.file_trouble():
-            self._found.append(found("index-damaged", name, trouble))
+        if live.db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
+            self._found.append(found("index-damaged", name, "its pages do not belong together"))
             return
         mark = live.bookmark()
         if mark.shape != index_file.SHAPE or mark.seq < 0:
@@ -263,7 +283,7 @@ class IndexReader(_Rebuilt):
 
     def _compare(self) -> Iterator[Finding]:
         if self._last >= 0:
-            yield from self._differing("index-differs", index_file.differences(self._live, self._again), "texts")
+            yield from self._differing("index-differs", index_file.differences(self._live, self._again), "index_texts")
 
 
 def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:
@@ -303,22 +323,18 @@ class PageReader(_Rebuilt):
     _live: PagesFile
     _again: PagesFile
 
-    def __init__(self, folder: Folder, _: Survey) -> None:
+    def __init__(self, folder: Folder, copy: Copy) -> None:
         self._folder = folder
-        super().__init__(folder.pages_index, PagesFile(_ASIDE), PagesFile(_ASIDE), "pages-damaged")
+        super().__init__(copy, PagesFile, PagesFile(_ASIDE), "pages-damaged")
 
     @classmethod
-    def of(cls, folder: Folder, survey: Survey) -> Reader | None:
-        return cls(folder, survey) if folder.pages_index.is_file() else None
+    def of(cls, folder: Folder, _: Survey, copy: Copy) -> Reader | None:
+        return cls(folder, copy) if folder.state.is_file() else None
 
     def _begin(self) -> None:
-        if not self._live.db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            self._is_readable = False  # another process is creating it
-        elif trouble := self._live.file_trouble():
-            self._found.append(found("pages-damaged", self.path.name, trouble))
-        else:
-            mark = self._live.bookmark()
-            self._last = mark.seq if mark.shape == page_rows.SHAPE and Chain(self._folder).first == 0 else -1
+        mark = self._live.bookmark()
+        self._is_readable = mark.seq >= 0  # else they are filled with the next use
+        self._last = mark.seq if mark.shape == page_rows.SHAPE and Chain(self._folder).first == 0 else -1
 
     def _compare(self) -> Iterator[Finding]:
         wrong = list(self._found)
@@ -415,7 +431,7 @@ class AuditReader:
         self._lines = raw_lines(fd, 0, end if is_ours else 0)
 
     @classmethod
-    def of(cls, folder: Folder, survey: Survey) -> Reader | None:
+    def of(cls, folder: Folder, survey: Survey, _: Copy) -> Reader | None:
         try:
             return cls(folder, survey)
         except FileNotFoundError:

@@ -8,10 +8,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from tallystick.ledger.layout import Folder
+from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.lock import is_held
 from tallystick.records.errors import Refused
-from tallystick.repair.witness import DERIVED
 
 _OWN = frozenset({
     "events.wal", "tallystick.toml", "snapshot.json", "checkpoint", "lock", "audit.jsonl", ".gitignore",
@@ -27,8 +26,8 @@ _VECTORS = re.compile(r"[0-9a-f]{24}(\.json|-[0-9a-f]{16}\.(rows|f32|near))\Z|lo
 
 def half_made(folder: Folder) -> list[Path]:
     """The unfinished files that a crash left and nothing will use. Call this only while no writer can be at work."""
-    found = [*folder.leftovers(), *folder.abandoned_indexes(), *folder.backups.glob(f"*/erased{_NEW}")]
-    found += [path for path in folder.backups.glob(f"*{_NEW}") if not is_held(path)]  # see ledger/backup.py
+    found = [*folder.leftovers(), *folder.backups.glob(f"*/erased{_NEW}")]
+    found += [path for path in folder.backups.glob(f"*{_NEW}") if not is_held(path)]  # see ledger/folder/backup.py
     if folder.restoring.is_dir() and not folder.restore_ready.exists():
         found.append(folder.restoring)
     return sorted(found)
@@ -36,8 +35,7 @@ def half_made(folder: Folder) -> list[Path]:
 
 def foreign(folder: Folder) -> Iterator[Path]:
     """Files and folders that do not belong to the memory."""
-    own = _OWN | {path.name for path in [*folder.index_files(), *folder.state_files(), *derived(folder)]}
-    yield from (path for path in _others(folder.root, own) if not folder.is_new_index(path))
+    yield from _others(folder.root, _OWN | {path.name for path in (*folder.state_files(), *folder.leftovers())})
     yield from _others_in_sealed(folder)
     yield from _others_in_pages(folder.pages)
     for home in _inside(folder.root / "vectors"):
@@ -105,12 +103,6 @@ def set_aside(folder: Folder) -> list[Path]:
     """The bytes that a crash or a repair kept under `sealed/`."""
     inside = sorted(folder.sealed.iterdir()) if folder.sealed.is_dir() else []
     return [path for path in inside if _SET_ASIDE.match(path.name)]
-
-
-def derived(folder: Folder) -> list[Path]:
-    """The derived files other than the index, and SQLite's files for them."""
-    ends = ("", "-wal", "-shm", "-journal")
-    return [folder.root / f"{name}{end}" for name in DERIVED for end in (ends if name.endswith(".db") else ends[:1])]
 
 
 def wide(folder: Folder) -> Iterator[tuple[Path, int]]:

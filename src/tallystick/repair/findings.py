@@ -71,10 +71,10 @@ CODES: dict[str, Code] = {
     "settings-unreadable": Code(
         "error", "tallystick.toml cannot be read", "fix the line that is named, or remove the file",
     ),
-    "index-ahead": Code(
-        "error", "the index has seen events that the ledger does not have, or others: the ledger was rolled back",
-        "tallystick restore BACKUP; if the ledger is as it should be, tallystick repair index-ahead",
-        "accepts the ledger as it is, and removes the index, which is the witness against it",
+    "state-ahead": Code(
+        "error", "state.db has seen events that the ledger does not have, or others: the ledger was rolled back",
+        "tallystick restore BACKUP; if the ledger is as it should be, tallystick repair state-ahead",
+        "accepts the ledger as it is, and removes state.db, which is the witness against it",
     ),
     "index-differs": Code(
         "error", "rows of the index differ from the ledger: recall may serve wrong results",
@@ -174,9 +174,9 @@ CODES: dict[str, Code] = {
         "warning", "there are vectors of what is not, or no longer, remembered",
         "tallystick repair vectors-loose", "removes all vectors; recall computes them again",
     ),
-    "derived-ahead": Code(
-        "warning", "a derived file has seen events that the ledger does not have, or others",
-        "find out whether the ledger was rolled back; if it is as it should be, tallystick repair derived-ahead",
+    "audit-ahead": Code(
+        "warning", "the audit has seen events that the ledger does not have, or others",
+        "find out whether the ledger was rolled back; if it is as it should be, tallystick repair audit-ahead",
         "removes the file; it is rebuilt from the ledger with the next use",
     ),
     "unsafe-place": Code(
@@ -195,7 +195,7 @@ CODES: dict[str, Code] = {
         "note", "an unfinished file of a process that died; it is ignored", "tallystick repair leftover", "removes it",
     ),
     "index-damaged": Code(
-        "note", "the index cannot be read; it is rebuilt from the ledger with the next use",
+        "note", "state.db cannot be read; it is rebuilt from the ledger with the next use",
         "tallystick repair index-damaged, or tallystick rebuild-index", "removes it",
     ),
     "pages-damaged": Code(
@@ -246,7 +246,7 @@ CODES: dict[str, Code] = {
 }  # fmt: skip
 
 # Found by rebuilding derived files and comparing: this takes much longer than all the rest.
-OF_INDEX = frozenset({"index-ahead", "index-damaged", "index-differs", "block-loose"})
+OF_INDEX = frozenset({"state-ahead", "index-damaged", "index-differs", "block-loose"})
 OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
 OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
 OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-differs", "page-unsynced", "audit-differs"}

@@ -37,14 +37,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger import format as fmt, genesis as begin, sealed_state
-from tallystick.ledger.chain import file_lines, first_line, raw_lines
+from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, append, copy, remove_all, remove_if_there, write_new
-from tallystick.ledger.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
-from tallystick.ledger.layout import Folder, free_name
+from tallystick.ledger.folder import genesis as begin, sealed_state
+from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
+from tallystick.ledger.folder.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
+from tallystick.ledger.folder.layout import Folder, free_name
+from tallystick.ledger.folder.scan import Place, scan, scan_path
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.scan import Place, scan, scan_path
 from tallystick.records.errors import Damaged
 from tallystick.repair.check import Look, contradictions
 from tallystick.repair.scan import Flaw, Item, Reading, items
@@ -333,7 +334,7 @@ def perform(found: Operation, disk: Disk, lock: Lock, ts: str, by: str) -> None:
     folder = found.look.folder
     kept = _keep(found, disk, ts)
     end = _write_live(found, disk, kept, ts, by)
-    remove_all(disk, [*folder.index_files(), *folder.state_files()])  # they are of the old chain, and are rebuilt
+    remove_all(disk, folder.state_files())  # they are of the old chain, and are rebuilt
     disk.rename(folder.new_wal, folder.wal)
     disk.sync_folder(folder.root)
     lock.settle(end.seq, end.hash, end.offset)

@@ -10,6 +10,7 @@ A crash leaves a folder in which `check` finds what is still to be done, and a s
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -19,10 +20,13 @@ from pathlib import Path
 from tallystick.ledger import checkpoint, format as fmt
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.disk import Disk, remove_all
-from tallystick.ledger.erase_everywhere import hollow_out_file
-from tallystick.ledger.layout import Folder
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.erase_everywhere import hollow_out_file
+from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.ledger.lock import Lock, read_locked
+from tallystick.projections.index.file import IndexFile
+from tallystick.projections.pages.open_database import PagesFile
+from tallystick.projections.table_set import TableSet
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.display import Displayable
 from tallystick.records.errors import NotWritable, Refused
@@ -84,7 +88,7 @@ def _blocked(look: Look, findings: list[Finding], codes: frozenset[str]) -> str:
     """The reason why nothing can be repaired: a repair is an event, and this ledger may not be written."""
     for finding in findings:
         missing = finding.code == "stretch-missing"
-        ahead = finding.code == "index-ahead" and not codes & {finding.code, LINE}  # repairing lines removes the index
+        ahead = finding.code == "state-ahead" and not codes & {finding.code, LINE}  # repairing lines removes it
         if finding.code in _BLOCKING or missing or ahead:
             return f"blocked by {finding.code}, {finding.place}: {finding.text}; {finding.remedy}"
     if look.survey.flaws and LINE not in codes:
@@ -145,10 +149,10 @@ def apply(
         return steps
     folder, disk, fixed = Folder(root), disk or Disk(), {step.code for step in steps}
 
-    def opened(state: State) -> Ledger:
+    def opened(state: State) -> FolderLedger:
         """Opening finishes what was begun."""
         pins = None if keyring is None else lambda ledger: checkpoint.witnesses(root, ledger, keyring)
-        return Ledger(root, state, by=by, clock=clock, disk=disk, timeout=timeout, pins=pins)
+        return FolderLedger(root, state, by=by, clock=clock, disk=disk, timeout=timeout, pins=pins)
 
     if folder.restore_ready.exists() or not folder.wal.exists():
         opened(State()).close()  # else the chain could not be read
@@ -178,16 +182,24 @@ def _fix_files(look: Look, codes: set[str], disk: Disk) -> None:
     if "leftover" in codes:
         for path in check.unused(look):
             shutil.rmtree(path) if path.is_dir() else disk.remove(path)
-    if codes & OF_INDEX:
-        remove_all(disk, [*look.folder.index_files(), *look.folder.state_files()])
-    if codes & OF_PAGES:
-        remove_all(disk, [path for path in files.derived(look.folder) if path.name.startswith("pages.db")])
-    if "derived-ahead" in codes:
-        ahead = tuple(other.name for other, _ in check.ahead(look))
-        remove_all(disk, [path for path in files.derived(look.folder) if path.name.startswith(ahead)])
+    if codes & {"state-ahead", "index-damaged", "pages-damaged", "state-differs"}:
+        remove_all(disk, look.folder.state_files())
+    elif codes & OF_INDEX:
+        _empty(look, IndexFile, disk)
+    if codes & OF_PAGES and look.folder.state.exists():
+        _empty(look, PagesFile, disk)
+    if "audit-ahead" in codes:
+        remove_all(disk, [look.folder.audit])
     if codes & OF_VECTORS and (look.folder.root / "vectors").is_dir():
         shutil.rmtree(look.folder.root / "vectors")
-    if "state-differs" in codes:
+
+
+def _empty(look: Look, kind: type[TableSet], disk: Disk) -> None:
+    """Empty one set of tables; if that fails, remove all of them."""
+    try:
+        with closing(kind(look.folder.state)) as rows:
+            rows.empty()
+    except sqlite3.Error:
         remove_all(disk, look.folder.state_files())
 
 
@@ -199,7 +211,7 @@ def _fix_lines(look: Look, disk: Disk, lock: Lock, ts: str, by: str) -> None:
         lines.perform(found, disk, lock, ts, by)
 
 
-def _record(ledger: Ledger, look: Look, state: State, fixed: Counter[str]) -> None:
+def _record(ledger: FolderLedger, look: Look, state: State, fixed: Counter[str]) -> None:
     """Record the events that fix references, and what was repaired, in one group."""
     if ledger.trouble is not None:
         raise ledger.trouble

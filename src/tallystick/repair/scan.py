@@ -18,12 +18,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tallystick.ledger import format as fmt, recover, sealed_state
-from tallystick.ledger.chain import file_lines, first_line, raw_lines
-from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.load import REFUSED_WRITE, LedgerMetadata, based_on, fold_line
+from tallystick.ledger import format as fmt
+from tallystick.ledger.fold import LedgerMetadata, fold_line
+from tallystick.ledger.folder import recover, sealed_state
+from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
+from tallystick.ledger.folder.layout import Folder, Segment
+from tallystick.ledger.folder.load import REFUSED_WRITE, based_on
+from tallystick.ledger.folder.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
 from tallystick.ledger.lock import Witness
-from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.rows import TablesInRows
 from tallystick.records.errors import Busy, Damaged, TallystickError

@@ -10,12 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
-from tallystick.ledger.layout import Folder
+from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.settings_file import read_toml
 from tallystick.records.display import counted
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found, limited
-from tallystick.repair.scan import Survey
 from tallystick.text.secrets.detect import kind_under, kinds_in, may_hold
 
 _OURS = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
@@ -54,7 +53,7 @@ class SecretReader:
 
     path = None
 
-    def __init__(self, folder: Folder, _: Survey) -> None:
+    def __init__(self, folder: Folder, *_: object) -> None:
         self._kept, self._found = _kept_kinds(folder), list[Finding]()
 
     def take(self, events: Sequence[Event]) -> None:

@@ -11,7 +11,7 @@ any more, is read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import starmap, zip_longest
 from operator import ne
@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 import orjson
 
-from tallystick.ledger.chain import last_line
-from tallystick.ledger.layout import Folder
+from tallystick.ledger.folder.chain import last_line
+from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.lock import Witness
 from tallystick.state.tables import Tables
 
@@ -31,32 +31,34 @@ if TYPE_CHECKING:
 
 Bookmark = tuple[int, str] | None
 
-_BOOKMARK = "SELECT seq, hash FROM bookmark"
+_FURTHEST = "SELECT seq, hash FROM positions ORDER BY seq DESC LIMIT 1"
+_OF_STATE = "SELECT seq, hash FROM positions WHERE name = 'state'"
 _TIMEOUT = 5.0
 
 
-def seen_by_the_index(folder: Path) -> list[Witness]:
-    """The position of the index of a folder; empty if it is missing, or cannot be read."""
-    path = Folder(folder).index
+def seen_by_rows(folder: Path, ledger: str = "") -> list[Witness]:
+    """How far the tables of a folder have followed; empty if they are missing, or cannot be read."""
+    path = Folder(folder).state
     if not path.exists():
         return []
-    from tallystick.projections.index.read_bookmark import peek  # sqlite3: only if there is an index
+    from tallystick.projections.index.read_bookmark import peek  # sqlite3: only if there are any
 
-    mark = peek(path)
-    return [Witness(mark[0], mark[1], name="the index")] if mark else []
+    mark = peek(path, ledger)
+    return [Witness(mark[0], mark[1], name=path.name)] if mark else []
 
 
-def index_in(folder: Path) -> Witness | None:
+def rows_in(folder: Path) -> Witness | None:
     """The same, without leaving a trace."""
-    path = Folder(folder).index
-    mark = _in_database(path) if path.is_file() else None
-    return Witness(*mark, name="the index") if mark else None
+    path = Folder(folder).state
+    mark = _in_database(path, _FURTHEST) if path.is_file() else None
+    return Witness(*mark, name=path.name) if mark else None
 
 
-def seen_by_others(folder: Path) -> list[Witness]:
-    """The positions of the other derived files of a folder, named as the files are."""
-    marks = [(name, read(folder / name)) for name, read in _READERS.items() if (folder / name).is_file()]
-    return [Witness(*mark, name=name) for name, mark in marks if mark is not None and mark[0] >= 0]
+def audit_in(folder: Path) -> Witness | None:
+    """How far the audit has followed."""
+    path = Folder(folder).audit
+    mark = _in_last_line(path) if path.is_file() else None
+    return Witness(*mark, name=path.name) if mark and mark[0] >= 0 else None
 
 
 def ledger_in_state(path: Path) -> str:
@@ -65,7 +67,7 @@ def ledger_in_state(path: Path) -> str:
 
     try:
         with readonly(path) as connection:
-            row = connection.execute("SELECT saved FROM state_position").fetchone()
+            row = connection.execute("SELECT saved FROM positions WHERE name = 'state'").fetchone()
             return str(orjson.loads(row[0])["standing"]["ledger"]) if row else ""
     except (OSError, sqlite3.Error, ValueError, LookupError, TypeError):
         return ""
@@ -92,11 +94,11 @@ def difference(path: Path, tables: Tables, but: Collection[str] = ()) -> str:
 
 
 def in_state(path: Path) -> Bookmark:
-    """The position of state.db."""
-    return _in_database(path, "SELECT seq, hash FROM state_position")
+    """The position of the state in state.db."""
+    return _in_database(path, _OF_STATE)
 
 
-def _in_database(path: Path, statement: str = _BOOKMARK) -> Bookmark:
+def _in_database(path: Path, statement: str) -> Bookmark:
     import sqlite3  # only where it is needed: every opening loads this module
 
     try:
@@ -118,18 +120,17 @@ def readonly(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    import shutil
+    """Copied by another process: who closes a file that SQLite has locked in the same one, unlocks it."""
     import sqlite3
+    import subprocess
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="tallystick-") as home:
         copy = os.path.join(home, "copy")
-        try:
-            shutil.copyfile(path, copy)
-        except FileNotFoundError as gone:  # since its journal was seen
-            raise sqlite3.OperationalError("unable to open database file") from gone
-        with suppress(FileNotFoundError):  # its writer may just have closed the file
-            shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+        for end in ("", "-wal"):  # either may be gone: its writer may just have closed the file
+            subprocess.run(["cp", "--", f"{path}{end}", f"{copy}{end}"], stderr=subprocess.DEVNULL, check=False)
+        if not os.path.exists(copy):
+            raise sqlite3.OperationalError("unable to open database file")
         connection = _connect(f"file:{quote(copy)}")
         try:
             connection.execute("PRAGMA schema_version").fetchone()  # from here on it has all its files open
@@ -163,9 +164,3 @@ def _bookmark(seq: object, hashed: object) -> Bookmark:
     from tallystick.projections.index.read_bookmark import is_hash
 
     return (seq, hashed) if type(seq) is int and isinstance(hashed, str) and is_hash(hashed) else None
-
-
-_READERS: dict[str, Callable[[Path], Bookmark]] = {
-    "state.db": in_state, "pages.db": _in_database, "graph.db": _in_database, "audit.jsonl": _in_last_line,
-}  # fmt: skip
-DERIVED = tuple(_READERS)

@@ -10,7 +10,7 @@
     graph.dismiss/1  {"user": …, "node": …, "into": …}: it is not
 
 No text is kept here, so that none is left after an erasure: only the last event of a graph. Whoever decided on rows
-that lag behind it decides again. The graph itself is in `graph.db`.
+that lag behind it decides again. The graph itself is in `state.db`.
 
     relation.put/1   {"user": …, "ids": [one, other], "relation"?: …, "path"?: …}
 

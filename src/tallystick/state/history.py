@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from tallystick.records.belief import OWNER
+from tallystick.records.belief import OWNER, Change, Moment, Version, Why
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
-from tallystick.records.history import Change, Moment, Version, Why
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.version import CurrentVersion
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.event import TIME, Event
-from tallystick.records.receipt import has_words
+from tallystick.records.recall import has_words
 from tallystick.state.part import Part, follows
 from tallystick.state.tables import PLAIN, Table, Tables, codec_of, ordinal
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
         InMemoryAuditSink as InMemoryAuditSink,
         JsonlAuditSink as JsonlAuditSink,
     )
-    from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
     from tallystick.stores.phase.event_log.protocol import (
         InMemoryMemoryEventLog as InMemoryMemoryEventLog,
+        JsonlMemoryEventLog as JsonlMemoryEventLog,
         MemoryEventLog as MemoryEventLog,
     )
     from tallystick.stores.phase.findings import Diagnostic as Diagnostic
@@ -32,8 +32,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stores.memorystore.fact_store": "SQLiteFactStore",
         "stores.memorystore.memory_store": "SQLiteMemoryStore",
         "stores.phase.audit": "AuditSink InMemoryAuditSink JsonlAuditSink",
-        "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
-        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog MemoryEventLog",
+        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog JsonlMemoryEventLog MemoryEventLog",
         "stores.phase.findings": "Diagnostic",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
         "stores.phase.graph.base": "InMemoryMemoryGraphStore",

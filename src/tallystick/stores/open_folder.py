@@ -13,18 +13,19 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from tallystick.ledger.chain import Chain
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.layout import Folder
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.erase_everywhere import must_reach, remove_page
+from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.ledger import FolderLedger
+from tallystick.ledger.lock import is_held
+from tallystick.ledger.protocol import Ledger
 from tallystick.projections.recorded import LedgerView
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.past import TablesAt
 from tallystick.records import ids
-from tallystick.records.belief import OWNER
+from tallystick.records.belief import OWNER, Change, Moment, Version, Why
 from tallystick.records.errors import NotWritten, Unfinished
 from tallystick.records.event import Event
-from tallystick.records.history import Change, Moment, Version, Why
 from tallystick.records.operations import IMPORT_DONE
 from tallystick.records.times import Times
 from tallystick.state import history as timeline
@@ -46,13 +47,47 @@ class OpenFolder:
     """One open folder. Options are those of the ledger."""
 
     def __init__(self, folder: Path, *, zone: Callable[[], tzinfo] | None = None, **options: Any) -> None:
-        store = StateFile(Folder(folder).state)
+        self.root, self.files = folder, Folder(folder)
+        self.disk: Disk = options.setdefault("disk", Disk())
+        store = self._store = StateFile(self.files.state)
+        self.rows_path, self.followers = store.path, store.followers  # of the tables that follow from the ledger
+        self.followed = store.followed  # the last event that each set of tables has taken in its write
         self.state, self._tables, self._zone = State(store.tables), store.tables, zone
         self.outlet: Any = None  # filters what a program may read; None: a person, who may read everything
-        self.ledger = Ledger(folder, self.state, reach=_reach, store=store, scratch=_scratch, **options)
+        self.ledger: Ledger = FolderLedger(folder, self.state, reach=_reach, store=store, scratch=_scratch, **options)
 
     def close(self) -> None:
         self.ledger.close()
+
+    def may_be_written(self) -> bool:
+        """True if this user may write there, however the folder was opened."""
+        return os.access(self.files.wal, os.W_OK)
+
+    def is_held(self) -> bool:
+        """True if somebody is writing at this moment."""
+        return is_held(self.files.lock)
+
+    def copies(self) -> tuple[str, ...]:
+        """The names of the backups inside the folder."""
+        return tuple(copied.root.name for copied in self.files.copies())
+
+    def must_reach(self) -> None:
+        """Raise NotWritten if a page or copy cannot be read: an erasure would leave its words."""
+        must_reach(self.files)
+
+    def remove_page_from_copies(self, path: str) -> None:
+        remove_page(self.disk, self.files, path)
+
+    def lost_rows(self) -> bool:
+        """Whether the file of all tables could not be read since this was last asked."""
+        is_lost, self._store.is_lost = self._store.is_lost, False
+        return is_lost
+
+    def discard_rows(self) -> None:
+        """Make the file of all tables again: it is damaged."""
+        self._tables.is_bad = True
+        with self.ledger.hold():
+            pass
 
     def view(self) -> LedgerView:
         """What the ledger says, for those who serve rows. The caller has the ledger's turn."""
@@ -70,7 +105,7 @@ class OpenFolder:
             return {name for name, _, _ in state.pages.names(user, about)}
 
         return LedgerView(
-            self.ledger.end.seq, bool(times.doubted), self.ledger.recorded, is_clear, is_distrusted,
+            self.ledger.head.seq, bool(times.doubted), self.ledger.recorded, is_clear, is_distrusted,
             state.pages.front, names,
         )  # fmt: skip
 
@@ -93,7 +128,7 @@ class OpenFolder:
             if believed_at is None:
                 yield self.state
                 return
-            seq = min(self.seq_at(believed_at), self.ledger.end.seq)
+            seq = min(self.seq_at(believed_at), self.ledger.head.seq)
             if seq >= max(self.ledger.began, self.ledger.first - 1):
                 yield PastState(TablesAt(self._tables, seq), self.state.paths, seq)
                 return
@@ -115,22 +150,22 @@ class OpenFolder:
         then = timeline.as_written(moment)
         if isinstance(then, int):
             return then
-        chain, zone = self.ledger.chain(), self.state.taken_in.zone
-        first, times = max(chain.first, zone.began + 1), self.ledger.standing.times
-        place = times.seq_at(then, max(first, zone.ended + 1), self.ledger.end.seq, chain.dates())
+        ledger, zone = self.ledger, self.state.taken_in.zone
+        first, times = max(ledger.first, zone.began + 1), ledger.standing.times
+        place = times.seq_at(then, max(first, zone.ended + 1), ledger.head.seq, ledger.dates())
         if place > zone.ended:
             return place
         there = Times(steps=list(self.state.taken_in.steps))
-        return there.seq_at(then, first, zone.ended, lambda seq: _recorded(chain, seq, self.state.taken_in))
+        return there.seq_at(then, first, zone.ended, lambda seq: _recorded(ledger, seq, self.state.taken_in))
 
     @contextmanager
     def in_steps(self) -> Iterator[None]:
         """Several writes. If the disk refuses one of them, Unfinished: those before it stay."""
-        began = self.ledger.end.seq
+        began = self.ledger.head.seq
         try:
             yield
         except NotWritten as error:
-            if self.ledger.end.seq == began:
+            if self.ledger.head.seq == began:
                 raise
             why = error.__cause__.strerror if isinstance(error.__cause__, OSError) else error
             raise Unfinished(
@@ -140,7 +175,7 @@ class OpenFolder:
 
     def events(self, start: int = 0) -> Iterator[Event]:
         """The events in the folder, from `start` on."""
-        return self.ledger.events(max(start, self.ledger.chain().first))
+        return self.ledger.events(max(start, self.ledger.first))
 
     def events_of(self, user: str, start: int = 0) -> Iterator[Event]:
         """The events of one user, and the ledger's own, which belong to nobody: no read crosses users."""
@@ -187,11 +222,11 @@ class OpenFolder:
 
 
 @contextmanager
-def _scratch() -> Iterator[tuple[State, StateFile]]:
-    """An empty state in a temporary database."""
-    store = StateFile(Path())
+def _scratch(path: Path | None = None) -> Iterator[tuple[State, StateFile]]:
+    """An empty state in a database of its own; in a temporary one, if it has no path."""
+    store = StateFile(path or Path())
     state = State(store.tables)
-    store.restart(alone=False)
+    store.restart(alone=path is not None)
     try:
         yield state, store
     finally:
@@ -200,23 +235,18 @@ def _scratch() -> Iterator[tuple[State, StateFile]]:
 
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     """Erase words from the pages too."""
-    from tallystick.stores.page_erasure import cut_out  # only where something is erased
+    from tallystick.stores.page_files import cut_out  # only where something is erased
 
     cut_out(disk, folder, ids)
 
 
-def _recorded(chain: Chain, seq: int, taken_in: Taken) -> str:
+def _recorded(ledger: Ledger, seq: int, taken_in: Taken) -> str:
     """The time at which an imported event was recorded; of an erased one, that of the event before it."""
     while taken_in.zone.began < seq:
         if joined := taken_in.joined_at(seq):
             return joined
-        event = chain.line(seq).event()
+        event = ledger.line(seq).event()
         if event.body is not None and event.op != IMPORT_DONE:  # that one was written here
             return event.ts
         seq -= 1
     return ""
-
-
-def is_memory(folder: Path) -> bool:
-    """True if there is a ledger at `folder`."""
-    return os.path.exists(folder / "events.wal")

@@ -4,19 +4,29 @@ A page is written to a new file, synced, and renamed over the old one; a crash l
 perhaps a hidden file ending in `.new`, which the next listing removes. Nothing is read or written through a symlink. A
 file that changed since it was read is not overwritten; if somebody wrote into it at the very moment, that is restored,
 and read with the next look.
+
+Erasure on pages: the entries of erased beliefs are cut out of every page, here and in copies.
+
+It is done under the ledger's lock, before the erasure counts as done, and doing it twice is doing it once.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, write_all
+from tallystick.ledger.folder.layout import Folder
+from tallystick.projections.markdown import parse
+from tallystick.projections.markdown.heading import ID
 from tallystick.projections.pages.base import digest_of
+from tallystick.projections.pages.render import without
+from tallystick.records.errors import NotWritten
 
 _SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one
 _LARGEST = 64 << 20  # bytes of a page
@@ -227,3 +237,42 @@ def _all_of(fd: int) -> bytes:
 
 def _why_not(path: Path, error: OSError) -> str:
     return "a symlink; use a regular file" if path.is_symlink() else f"cannot be read: {error.strerror}"
+
+
+# -- erasure -----------------------------------------------------------------------------------------------------------
+
+
+_ID = re.compile(ID.encode())
+_TRIES = 5
+
+
+def cut_out(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
+    """Remove the entries of these ids from the pages of a folder and of its copies."""
+    gone = frozenset(name.encode() for name in ids)
+    for each in (folder, *folder.copies()):
+        pages = PageFolder(each.pages, disk)
+        for path in [path for path, _ in pages.walk()]:
+            for _ in range(_TRIES):
+                try:
+                    _cut(pages, path, gone)
+                    break
+                except Raced:
+                    continue
+            else:
+                raise NotWritten(f"{each.pages / path} keeps changing; close the program that writes to it")
+
+
+def _cut(pages: PageFolder, path: str, gone: frozenset[bytes]) -> None:
+    try:
+        read = pages.read(path)
+    except NoPage:  # a symlink, or not a regular file: no page of ours
+        return
+    if read is None or gone.isdisjoint(_ID.findall(read.data)):
+        return
+    page = without(parse(read.data), {name.decode() for name in gone})
+    if page.data == read.data:
+        return
+    if page.entries or page.preamble:
+        pages.write(path, page.data, read)
+    else:  # its name may reveal what was erased; if the ledger still has the page, it is rewritten
+        pages.remove(path)

@@ -21,7 +21,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
@@ -42,7 +42,7 @@ from tallystick.records.errors import (
     TallystickError,
 )
 from tallystick.records.health import ADD_COLUMN_ONLY, GOING_BACK, Column, MigrationPlan, StoreHealth, columns_of
-from tallystick.stores.file_system import is_remote, kind_of
+from tallystick.stores.places import is_remote, kind_of
 
 TIMEOUT = 30.0  # seconds that a write waits for its turn
 
@@ -138,7 +138,8 @@ class SQLiteFile:
         """Create the file and the folders above it where they are missing."""
         with explained(self.path):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            with suppress(FileExistsError):  # to close one that this process has locked would unlock it
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
     def connect(self, verify: Check | None = None) -> sqlite3.Connection:
         """A connection of the caller's own, on an existing file."""

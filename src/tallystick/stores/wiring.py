@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tallystick.records.errors import NotFound, Refused
-
-if TYPE_CHECKING:
-    from tallystick.stores.protocols import FactStore, MemoryStore
+from tallystick.stores.protocols import FactStore, MemoryStore
 
 NAMES = {"memory": "memory", "fact": "facts", "facts": "facts"}  # as a file may call them
 _SQLITE = "sqlite:"

@@ -207,7 +207,7 @@ def _opposed_verbs(one: Claim, other: Claim) -> Conflict | None:
         is_opposed = not one.is_denied and pole(verb) == pole(other_verb) and are_opposite(verb, other_verb)
         return Conflict("antonym", score, f"{verb} against {other_verb}") if is_opposed else None
     stated, denied = (other_verb, verb) if one.is_denied else (verb, other_verb)
-    return Conflict("negation", score, f"{stated} against not {denied}") if implies(stated, denied) else None
+    return Conflict("negation", score, f"{stated} against not {denied}") if _WEAKER.get(stated) == denied else None
 
 
 # Which predicates hold one value at a time, and of which sort: letters as in a shape, "v" for any words, "#" for a
@@ -406,11 +406,6 @@ def are_opposite(one: str, other: str) -> bool:
 def pole(verb: str) -> str:
     """The verb that stands for a verb and its opposites: "like" for like, love, hate and dislike."""
     return _POLES.get(verb, verb)
-
-
-def implies(verb: str, weaker: str) -> bool:
-    """Whether one verb includes a weaker one: to love is to like."""
-    return _WEAKER.get(verb) == weaker
 
 
 _POLES = {

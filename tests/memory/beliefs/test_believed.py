@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.records.errors import Missing
 
 
@@ -31,7 +31,7 @@ def revised(memory):
 
 def test_the_past_is_read_without_a_line_of_the_ledger(memory, monkeypatch):
     one, two, three, now = revised(memory)
-    monkeypatch.setattr(Ledger, "events", lambda *_, **__: pytest.fail("the ledger was read"))
+    monkeypatch.setattr(FolderLedger, "events", lambda *_, **__: pytest.fail("the ledger was read"))
 
     assert [memory.show("tea", believed_at=then).text[-4:] for then in (one, two, three)] == ["noon", " one", " two"]
     assert memory.get("port", believed_at=three) is None

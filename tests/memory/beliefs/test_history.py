@@ -11,8 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.ledger import format as fmt
+from tallystick.records.belief import Version
 from tallystick.records.errors import TallystickError
-from tallystick.records.history import Version
 from tallystick.state import history as timeline
 
 KEYS = ("a", 'q"uote', "back\\slash", "né", "a/b")

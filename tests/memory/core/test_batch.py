@@ -3,7 +3,7 @@
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger.chain import Chain
+from tallystick.ledger.folder.chain import Chain
 from tallystick.memory.maintenance.check import check
 
 

@@ -251,7 +251,7 @@ class Gate(RuleBasedStateMachine):
     def length(self) -> int:
         ledger = self.human._folder.ledger
         with ledger.reading():
-            return ledger.end.seq + 1
+            return ledger.head.seq + 1
 
     def call(self, kind: str, by: str, do: Callable[[Memory], object]) -> object:
         """Make a call. What it left behind is read; a call that failed left at most the question or the attempt."""

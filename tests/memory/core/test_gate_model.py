@@ -134,7 +134,7 @@ class Gate(RuleBasedStateMachine):
     def length(self) -> int:
         ledger = self.human._folder.ledger
         with ledger.reading():
-            return ledger.end.seq + 1
+            return ledger.head.seq + 1
 
     def left(self, length: int) -> list[str]:
         """What was recorded since, but for the snapshots that the ledger makes by itself."""

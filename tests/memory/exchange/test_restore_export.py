@@ -12,7 +12,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.records.errors import NotFound, NotWritten, Refused, TallystickError
-from tallystick.records.frame import Frame
+from tallystick.records.recall import Frame
 from tallystick.repair.check import check
 from tests.refusals import refuses
 
@@ -98,7 +98,7 @@ def test_what_was_approved_asked_and_distrusted_there_is_so_in_an_empty_memory_w
     line = memory._folder.ledger.chain().line(event.seq)
 
     assert (event.ts, event.by) == (other.history("tea")[0].at, "cli:there")
-    assert (line.by, line.ts) == ("python:local", memory._folder.ledger.end.ts)
+    assert (line.by, line.ts) == ("python:local", memory._folder.ledger.head.ts)
     assert memory.history("tea")[0].at == other.history("tea")[0].at
     assert memory.get("tea", believed_at=other.history("tea")[0].at).text == "Ana prefers tea"
     assert memory.get("tea", believed_at="2020-01-01") is None

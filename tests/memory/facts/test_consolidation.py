@@ -110,6 +110,16 @@ def test_whatever_was_told_running_again_changes_nothing_and_a_refold_knows_the_
         assert len(claims) == len(set(claims)), "one value holds at a time"
 
 
+def test_a_person_who_corrects_a_fact_of_a_web_page_corrects_it_for_the_same_agent(memory):
+    tell(memory, "Ana works_at Acme")
+    tell(memory, "Ana works_at Acme", trust="web", agent="a")
+    memory.consolidate(ALL)
+    tell(memory, "Ana works_at Initech", agent="a")
+    memory.consolidate(ALL)
+
+    assert {(fact.agent, fact.triple[2]) for fact in memory.facts.query()} == {("", "Acme"), ("a", "Initech")}
+
+
 def test_what_was_weighed_in_vain_is_not_weighed_anew_when_something_else_stands(memory):
     tell(memory, "Ana works_at Acme")
     tell(memory, "Ana works_at Acme", trust="agent")

@@ -1,5 +1,7 @@
 """The graph of a memory: what is saved in it, what follows from beliefs, and what becomes of both."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -61,11 +63,16 @@ def test_entities_are_nodes_and_what_beliefs_say_of_them_are_edges(memory):
 def test_nobody_pays_for_a_graph_who_does_not_ask_for_it(memory):
     tell(memory)
     memory.rebuild_index()
-    assert not (memory.folder / "graph.db").exists()
+    assert graph_tables(memory) == 0
     memory.graph.list_nodes()
 
-    assert (memory.folder / "graph.db").exists()
-    assert (memory.folder / "graph.db").stat().st_mode & 0o777 == 0o600
+    assert graph_tables(memory) > 9
+    assert (memory.folder / "state.db").stat().st_mode & 0o777 == 0o600
+
+
+def graph_tables(memory: Memory) -> int:
+    with closing(sqlite3.connect(memory.folder / "state.db")) as db:
+        return len(db.execute("SELECT 1 FROM sqlite_master WHERE name GLOB 'graph_*'").fetchall())
 
 
 def test_a_graph_that_is_open_follows_every_write(memory):
@@ -75,7 +82,7 @@ def test_a_graph_that_is_open_follows_every_write(memory):
     memory.forget("knows")
     at = memory.graph._at
 
-    assert at._left.seq == memory._folder.ledger.end.seq
+    assert at._left.seq == memory._folder.ledger.head.seq
     assert arrows(memory) == ["person-ana -lives_with-> person-bob"]
 
 
@@ -240,7 +247,7 @@ def test_many_records_are_one_group_of_lines_that_the_ledger_takes(memory):
 
 def test_a_lone_surrogate_or_another_type_names_nothing_and_harms_nothing(memory):
     memory.graph.save_node(node("a"))
-    before = (memory.folder / "graph.db").stat().st_ino
+    before = (memory.folder / "state.db").stat().st_ino
     for wrong in ("\ud800", "", 5, None, b"a", ["a"]):
         with pytest.raises(NotFound):
             memory.graph.load_node(wrong)
@@ -248,7 +255,7 @@ def test_a_lone_surrogate_or_another_type_names_nothing_and_harms_nothing(memory
             memory.graph.show(wrong)
     assert memory.graph.list_edges(source="\ud800") == memory.graph.list_nodes("\ud800") == []
 
-    assert (memory.folder / "graph.db").stat().st_ino == before
+    assert (memory.folder / "state.db").stat().st_ino == before
 
 
 # -- export and import -----------------------------------------------------------------------------------------------
@@ -318,7 +325,7 @@ def test_an_import_that_the_disk_refuses_leaves_nothing(memory, monkeypatch):
     def full_disk(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tallystick.ledger.ledger.write_all", full_disk)
+    monkeypatch.setattr("tallystick.ledger.folder.ledger.write_all", full_disk)
     with pytest.raises(NotWritten, match=r"events\.wal"):
         memory.graph.import_envelope(GraphEnvelope(nodes=[node(f"n{number}") for number in range(5000)]))
     monkeypatch.undo()

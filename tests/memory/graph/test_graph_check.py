@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger.layout import Folder
-from tallystick.records.errors import Busy, Missing, NotFound, NotWritable
+from tallystick.ledger.folder.layout import Folder
+from tallystick.records.errors import Missing, NotFound, NotWritable
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import Provenance
@@ -42,8 +42,9 @@ SPOILED = {
     "garbage": lambda path: path.write_bytes(b"garbage " * 4000),
     "empty": lambda path: path.write_bytes(b""),
     "half": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
-    "shape": lambda path: run_sql(path, "UPDATE bookmark SET shape = shape - 1", "UPDATE nodes SET line = x'00'"),
-    "tables": lambda path: run_sql(path, "DROP TABLE nodes"),
+    "shape": lambda path: run_sql(path, "UPDATE positions SET shape = shape - 1 WHERE name ="
+    " 'graph'", "UPDATE graph_nodes SET line = x'00'"),
+    "tables": lambda path: run_sql(path, "DROP TABLE graph_nodes"),
     "others": lambda path: path.unlink() or run_sql(path, "CREATE TABLE bookmark (seq, hash, shape)"),
 }
 
@@ -53,9 +54,9 @@ def test_a_file_that_is_missing_or_damaged_grows_back(memory, how):
     full(memory)
     before = memory.graph.export_envelope()
     memory.close()
-    for left in memory.folder.glob("graph.db-*"):
+    for left in memory.folder.glob("state.db-*"):
         left.unlink()
-    SPOILED[how](memory.folder / "graph.db")
+    SPOILED[how](memory.folder / "state.db")
     with Memory(memory.folder) as again:
         assert again.graph.export_envelope() == before
         again.graph.save_node(node("more"))
@@ -65,28 +66,18 @@ def test_a_file_that_is_missing_or_damaged_grows_back(memory, how):
 def test_a_file_that_goes_while_it_is_open_grows_back_and_writes_go_on(memory):
     full(memory)
     before = memory.graph.export_envelope()
-    (memory.folder / "graph.db").unlink()
+    (memory.folder / "state.db").unlink()
     memory.remember("x", about="topic-x")
     memory.forget(memory.beliefs.all()[-1].id)
 
     assert [each for each in memory.graph.export_envelope().nodes if each.id != "topic-x"] == list(before.nodes)
 
 
-def test_a_folder_in_its_place_is_told_of_and_nothing_else_stops(memory):
-    (memory.folder / "graph.db").mkdir()
-    memory.remember("Ana likes tea", about="person-ana")
-    with pytest.raises(Busy, match=r"graph\.db"):
-        memory.graph.list_nodes()
-    (memory.folder / "graph.db").rmdir()
-
-    assert ids(memory.graph.list_nodes()) == ["person-ana"]
-
-
 def test_an_old_copy_of_the_file_reads_on_and_one_of_another_ledger_is_made_anew(memory, tmp_path):
     tell(memory)
     memory.graph.list_nodes()
     memory.close()
-    shutil.copy(memory.folder / "graph.db", tmp_path / "old.db")
+    shutil.copy(memory.folder / "state.db", tmp_path / "old.db")
     with Memory(memory.folder) as again:
         again.graph.save_node(node("more"))
         expected = again.graph.export_envelope()
@@ -94,10 +85,10 @@ def test_an_old_copy_of_the_file_reads_on_and_one_of_another_ledger_is_made_anew
         for number in range(9):
             other.remember(f"{number}", about="topic-secret")
         other.graph.list_nodes()
-    for source in (tmp_path / "old.db", tmp_path / "other" / "graph.db"):
-        for left in memory.folder.glob("graph.db-*"):
+    for source in (tmp_path / "old.db", tmp_path / "other" / "state.db"):
+        for left in memory.folder.glob("state.db-*"):
             left.unlink()
-        shutil.copy(source, memory.folder / "graph.db")
+        shutil.copy(source, memory.folder / "state.db")
         with Memory(memory.folder) as again:
             assert again.graph.export_envelope() == expected
 
@@ -106,12 +97,12 @@ def test_rebuild_index_makes_the_graph_anew_and_a_backup_leaves_it_out(memory):
     full(memory)
     before = memory.graph.export_envelope()
     assert list(foreign(Folder(memory.folder))) == []
-    run_sql(memory.folder / "graph.db", "DELETE FROM edges")
+    run_sql(memory.folder / "state.db", "DELETE FROM graph_edges")
     memory.rebuild_index()
     assert memory.graph.export_envelope() == before
     copy = memory.backup()
 
-    assert not list(copy.glob("graph.db*"))
+    assert not list(copy.glob("state.db*"))
     with Memory(copy, read_only=True) as restored:
         assert restored.graph.export_envelope() == before
 
@@ -120,14 +111,14 @@ def test_a_memory_that_may_only_be_read_has_its_graph_without_a_file(memory):
     full(memory)
     before = memory.graph.export_envelope()
     memory.close()
-    for left in memory.folder.glob("graph.db*"):
+    for left in memory.folder.glob("state.db*"):
         left.unlink()
     with Memory(memory.folder, read_only=True) as reader:
         assert reader.graph.export_envelope() == before
         with pytest.raises(NotWritable, match=str(memory.folder)):
             reader.graph.save_node(node("more"))
 
-    assert not (memory.folder / "graph.db").exists()
+    assert not (memory.folder / "state.db").exists()
 
 
 # -- where the first events were moved away --------------------------------------------------------------------------
@@ -145,7 +136,7 @@ def test_where_events_were_moved_away_beliefs_still_tell_and_saved_records_are_a
     [moved] = memory.ledger.prune(tmp_path / "further")
     assert "n1" in ids(memory.graph.list_nodes())
     memory.close()
-    (memory.folder / "graph.db").unlink()
+    (memory.folder / "state.db").unlink()
     with Memory(memory.folder) as again, pytest.raises(Missing, match=r"\b8\b.*\b9\b.*sealed/"):
         again.graph.list_nodes()
     shutil.move(moved, memory.folder / "sealed" / moved.name)
@@ -175,7 +166,7 @@ def test_nothing_is_left_of_the_words_of_an_erased_belief(memory):
     thing = WORD.casefold()
     memory.graph.merge(thing, "x")
     memory.graph.merge(thing, "x", sure=True)
-    assert "graph.db" in " ".join(files_with(memory))
+    assert "state.db" in " ".join(files_with(memory))
     memory.erase("walk", "likes")
 
     assert files_with(memory) == []
@@ -312,7 +303,8 @@ def test_hostile_words_come_back_as_they_were_told(memory):
     for _ in range(27):
         current.append([])
         current = current[0]
-    words = ["", " ", "\x00", "\u202e", "\u200b", "🎉", "x" * 1_000_000, "'; DROP TABLE nodes; --", '"}', "{" * 40]
+    words = ["", " ", "\x00", "\u202e", "\u200b", "🎉", "x" * 1_000_000, "'; DROP TABLE graph_nodes;"
+        " --", '"}', "{" * 40]
     for number, word in enumerate(words):
         said = word[:100_000]
         memory.remember(f"{number} {said}", about=said, triple=(said, said, said) if said.strip() else ())

@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from tallystick import Memory, MemoryNode, NeedsApproval, Refused
+from tallystick.projections.index import fold
 from tallystick.records.errors import NotFound, NotWritten
 from tallystick.records.event import Draft
 from tallystick.records.graph.envelope import GraphEnvelope
@@ -405,3 +406,92 @@ def test_with_a_page_go_the_words_of_its_former_names_and_none_of_another_page_t
         assert parts_of(again) == followed
         assert again.pages.read("person-ana").info == info
         assert (info.description, again.show("bea").about) == ("stays", "person-ana")
+
+
+# -- the index ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def applied(monkeypatch):
+    """The events that indexes have taken since this was last cleared."""
+    seqs, apply = list[int](), fold.apply
+
+    def noted(batch, event):
+        seqs.append(event.seq)
+        apply(batch, event)
+
+    monkeypatch.setattr(fold, "apply", noted)
+    return seqs
+
+
+def told(memory: Memory) -> list[str]:
+    """Beliefs and episodes, of several people, in several scripts, some of them ended."""
+    for number in range(30):
+        memory.remember(f"parcel {number} is in the shed", key=f"p{number}", about=f"thing-{number % 4}")
+        memory.observe(f"Ana asked for parcel {number}", id=f"e{number}", session="s", agent=f"agent-{number % 3}")
+    memory.remember("東京の塔は高い", key="tower")
+    memory.remember("大阪の城は古い", key="castle")
+    for number in range(0, 30, 5):
+        memory.revise(f"p{number}", f"parcel {number} is in the house")
+    memory.forget("p7")
+    return ["p1", "e2", "p5", "tower", "p7"]
+
+
+def test_what_nobody_else_has_said_is_taken_out_of_the_index_which_stays(memory, applied):
+    memory.remember("Bea has a parcel too", user="bea", agent="agent-1", about="thing-1")
+    names = told(memory)
+    assert memory.recall("parcel 1 shed", words=True)
+    for name in names:
+        applied.clear()
+        first = memory.ledger.size
+        memory.erase(name)
+        assert memory.recall("parcel 2 shed", words=True)
+        assert [seq for seq in applied if seq < first] == []
+
+    assert [hit.text for hit in memory.recall("東京の塔", words=True)] == []
+    assert [hit.text for hit in memory.recall("大阪の城", words=True)] == ["大阪の城は古い"]
+    memory.close()
+    assert [finding.code for finding in check(memory.folder)] == []
+
+
+@pytest.mark.parametrize("how", ["said twice", "served together", "tied", "on a path", "related", "", "proved right"])
+def test_what_is_bound_up_with_others_is_taken_out_by_filling_the_index_again(memory, applied, how):
+    told(memory)
+    memory.remember("Parcel 1 weighs a ton", key="more", rests_on=["p1"] if how == "tied" else [])
+    match how:
+        case "said twice":
+            memory.observe("parcel 1 is in the shed", id="again")
+        case "served together":
+            memory.recall("parcel 1", receipt=True)
+            memory.receipts.flush()
+        case "on a path":
+            memory.paths.branch("b")
+            memory.revise("p1", "parcel 1 is at sea", path="b")
+        case "related":
+            memory.relate("p1", "p2", "stands beside")
+        case "proved right":
+            memory.outcome(["p1", "p2"], 1.0)
+    applied.clear()
+    memory.erase("p1")
+    memory.recall("parcel 2 shed", words=True)
+
+    assert (0 in applied) == (how not in ("", "proved right"))
+    memory.close()
+    assert [finding.code for finding in check(memory.folder) if finding.severity == "error"] == []
+
+
+def test_after_a_prune_an_erasure_leaves_in_the_index_what_it_had_of_the_events_that_were_moved_away(memory, tmp_path):
+    told(memory)
+    memory.recall("parcel", receipt=True)
+    memory.receipts.flush()
+    memory.ledger.compact()
+    memory.remember("the sea is calm")
+    memory.ledger.prune(tmp_path / "away")
+
+    memory.erase("p3", "e4")
+
+    assert [hit.text for hit in memory.recall("Ana asked for parcel 9", words=True, k=1)] == ["Ana asked for parcel 9"]
+    assert not [hit for hit in memory.recall("parcel 3 shed", words=True) if "parcel 3 " in hit.text]
+    assert not [hit for hit in memory.recall("asked for parcel 4", words=True) if "for parcel 4" in hit.text]
+    memory.close()
+    assert [path.name for path in memory.folder.glob("state.db*") if b"parcel 3 " in path.read_bytes()] == []

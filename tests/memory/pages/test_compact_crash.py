@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.ledger import ledger as append
+from tallystick.stores import open_folder
 from tests.crash.disks import DIED, DyingDisk, in_a_child
 
 FORK = multiprocessing.get_context("fork")
@@ -72,7 +72,7 @@ def test_whoever_dies_at_any_disk_call_leaves_the_old_or_the_new(place, monkeypa
     while True:
         base = again(place)
         with monkeypatch.context() as patch:
-            patch.setattr(append, "Disk", lambda at=at: DyingDisk(at, halfway=halfway))
+            patch.setattr(open_folder, "Disk", lambda at=at: DyingDisk(at, halfway=halfway))
             died = in_a_child(lambda base=base: fold(base)) == DIED
         found = state(base)
         assert found[:2] in (before[:2], after[:2])

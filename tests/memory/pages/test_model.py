@@ -278,10 +278,10 @@ class Hands(RuleBasedStateMachine):
     @rule(how=st.sampled_from(["gone", "garbage"]))
     def lose_the_tables(self, how: str) -> None:
         self.memory.close()
-        for path in self.folder.glob("pages.db*"):
+        for path in self.folder.glob("state.db*"):
             path.unlink()
         if how == "garbage":
-            (self.folder / "pages.db").write_bytes(b"garbage " * 1000)
+            (self.folder / "state.db").write_bytes(b"garbage " * 1000)
         self.open()
 
     @invariant()

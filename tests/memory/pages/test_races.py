@@ -22,6 +22,7 @@ from tests.memory.paged import (
     files_of,
     folder_in,
     is_settled,
+    lose_tables,
     page_at,
     tables_of,
 )
@@ -59,7 +60,7 @@ def test_an_edit_between_our_reading_and_our_writing_is_merged(m, monkeypatch, o
 @pytest.mark.parametrize("moment", ["sync", "rename"])
 def test_an_edit_at_the_very_moment_of_our_writing_is_not_lost(m, monkeypatch, how, moment):
     first = m.pages.append("person-ana", "one", ["x"])
-    path, disk, done = page_at(m, "person-ana.md"), m._folder.ledger.disk, []
+    path, disk, done = page_at(m, "person-ana.md"), m._folder.disk, []
     real = getattr(disk, moment)
     if how == "by renaming" and moment == "rename":
         pytest.skip("between looking and renaming there is nothing on which a system would let us wait")
@@ -125,7 +126,7 @@ def test_what_changed_on_both_sides_is_asked_once_with_both_texts(m, ana, how, t
     m.revise(entry.id, "one, says the agent") if how == "revise" else m.forget(entry.id)
     edit(path, "\none\n", "\none, says the person\n")
     if tables == "lost":
-        m._services.page_files._throw_away()
+        lose_tables(m)
 
     told = m.pages.sync()
 
@@ -188,7 +189,7 @@ def test_tags_changed_by_hand_are_taken_in_even_if_the_tables_were_lost(m, table
     entry = m.pages.append("person-ana", "one", ["x"])
     edit(page_at(m, "person-ana.md"), "} #x", "} #byhand")
     if tables == "lost":
-        m._services.page_files._throw_away()
+        lose_tables(m)
 
     m.pages.sync()
 
@@ -239,16 +240,16 @@ def test_an_earlier_state_of_a_page_put_back_loses_nothing(m, tables):
     held = [(b.id, b.text, b.status) for b in m.beliefs.all()]
     end, last = end_of(m), parse(states[-1]).entries
     if tables == "older":
-        shutil.copy(m.folder / "pages.db", m.folder / "older.db")
+        shutil.copy(m.folder / "state.db", m.folder / "older.db")
         m.pages.append("person-bob", "later", ["x"])
         held, end = [(b.id, b.text, b.status) for b in m.beliefs.all()], end_of(m)
     for state in states[:-1]:
         path.write_bytes(state)
         if tables == "lost":
-            m._services.page_files._throw_away()
+            lose_tables(m)
         elif tables == "older":
-            m._services.page_files._throw_away()
-            shutil.copy(m.folder / "older.db", m.folder / "pages.db")
+            lose_tables(m)
+            shutil.copy(m.folder / "older.db", m.folder / "state.db")
 
         m.pages.sync()
 
@@ -262,7 +263,7 @@ def test_an_earlier_state_of_a_page_put_back_loses_nothing(m, tables):
         is_settled(m)
 
 
-@pytest.mark.parametrize("lost", [("pages.db",), ("memory",), ("pages.db", "memory")])
+@pytest.mark.parametrize("lost", [("state.db",), ("memory",), ("state.db", "memory")])
 def test_tables_and_files_that_are_lost_grow_back(m, lost):
     story(m)
     m.remember("of Bob", about="person-x", user="bob")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -271,7 +271,7 @@ def test_a_page_in_doubt_stays_so_when_the_tables_are_lost(home, how, answer):
         [problem] = told(memory)
         [review] = memory.reviews.waiting()
     spoiled = path.read_bytes()
-    for table in memory.folder.glob("pages.db*"):
+    for table in memory.folder.glob("state.db*"):
         table.unlink()
 
     with Memory(memory.folder) as again:
@@ -501,6 +501,31 @@ def test_a_file_of_nothing_but_entries_gets_a_whole_front_matter_and_ids_of_the_
 
 
 # -- another name ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_typed_below_a_page_twice_within_a_second_is_there_twice(home):
+    with Memory(folder_in(home / "kept"), clock=lambda: datetime(2026, 5, 20, 12, tzinfo=UTC)) as m:
+        m.pages.append("person-ana", "one")
+        m.pages.append("person-ana", "one")
+        for _ in range(2):
+            path = page_at(m, "person-ana.md")
+            path.write_text(path.read_text() + "\n## #hand\nBob came by.\n")
+            m.pages.sync()
+            typed = [entry.id for entry in m.pages.read("person-ana").entries if entry.text == "Bob came by."]
+            if len(typed) == 1:
+                m.pages.compact("person-ana")  # the page looks as it did before
+        assert len(set(typed)) == 2
+        is_settled(m)
+
+
+def test_a_page_that_every_memory_begins_with_is_served_under_the_name_that_a_person_gave_its_file(m):
+    m.pages.append("user-preferences", "Tea, and no sugar.")
+    page_at(m, "user-preferences.md").rename(m.pages.folder / "topic-tea.md")
+    m.pages.sync()
+
+    page = m.pages.read("topic-tea")
+    assert "What the user likes, and how they want things done" in page.text
+    assert [entry.text for entry in page.entries] == ["Tea, and no sugar."]
 
 
 @pytest.mark.parametrize("meanwhile", ["nothing", "an edit", "an entry"])

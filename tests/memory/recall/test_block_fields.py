@@ -28,7 +28,7 @@ def block(memory: Memory, text: str) -> tuple[object, ...]:
 def test_a_belief_fades_as_its_tag_or_kind_says(memory, how, decay, standing):
     said = memory.remember("tea is green", **how)
     assert block(memory, "tea is green")[0] == decay
-    assert rows(memory, "SELECT standing FROM sources WHERE id = ?", said.id) == [(standing,)]
+    assert rows(memory, "SELECT standing FROM index_sources WHERE id = ?", said.id) == [(standing,)]
 
 
 def test_an_episode_fades_fast_and_a_belief_that_says_the_same_keeps_it(memory):
@@ -42,20 +42,20 @@ def test_an_episode_fades_fast_and_a_belief_that_says_the_same_keeps_it(memory):
 
 def test_moments_names_and_claims_are_kept_so_that_they_can_be_compared(memory):
     memory.remember("one", expires="2026-05-03T10:00:00+02:00", valid_from="2026-05-01")
-    [(expires, valid_from)] = rows(memory, "SELECT expires, valid_from FROM sources WHERE expires IS NOT NULL")
+    [(expires, valid_from)] = rows(memory, "SELECT expires, valid_from FROM index_sources WHERE expires IS NOT NULL")
     assert (expires, valid_from) == ("2026-05-03T08:00:00.000000Z", "2026-05-01")
 
     memory.observe("hello", agent="Ana Maria")
     memory.remember("tea", about="person-bob-b")
     memory.observe("hello again", agent="Ana Maria")
-    assert rows(memory, "SELECT name, what, as_written FROM names ORDER BY name") == [
+    assert rows(memory, "SELECT name, what, as_written FROM index_names ORDER BY name") == [
         ("ana", "agent", "Ana Maria"), ("ana maria", "agent", "Ana Maria"), ("bob b", "about", "person-bob-b"),
         ("maria", "agent", "Ana Maria"),
     ]  # fmt: skip
 
     for text in ("the port is 5432", "The port is 6543.", "tea"):
         memory.remember(text, key=text)
-    claims = [claim for (claim,) in rows(memory, "SELECT claim FROM sources ORDER BY since_seq")]
+    claims = [claim for (claim,) in rows(memory, "SELECT claim FROM index_sources ORDER BY since_seq")]
     assert claims[-3] == claims[-2] != claims[-1] is None
 
 

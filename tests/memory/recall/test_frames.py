@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tallystick.records.errors import NotFound
-from tallystick.records.frame import Frame
+from tallystick.records.recall import Frame
 from tests.refusals import refuses
 
 WEIGHTS = {"similarity": 0.5, "confidence": 0.2, "recency": 0.1, "centrality": 0.1, "reinforcement": 0.1}

@@ -193,7 +193,7 @@ def _as_seen(m: Memory, user: str, names: dict[str, str]) -> object:
     rows = m._context.index.level().db.execute(
         "SELECT b.content, b.status, b.reinforcement_count, b.confidence,"
         " (SELECT group_concat(tag) FROM (SELECT tag FROM block_tags WHERE block_id = b.id ORDER BY tag))"
-        " FROM blocks b JOIN lives l ON l.block_id = b.id WHERE l.user = ? ORDER BY 1, 2",
+        " FROM blocks b JOIN index_lives l ON l.block_id = b.id WHERE l.user = ? ORDER BY 1, 2",
         (user,),
     )
     return sorted(hits), rows.fetchall()
@@ -228,10 +228,10 @@ def test_contents_and_users_never_share_a_block_even_if_their_ids_collide(memory
         assert {hit.sources for hit in memory.recall("tea", k=50, user=user)} == {
             (said[user, number].id,) for number in range(6)
         }
-    before = memory._context.index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall()
+    before = memory._context.index.level().db.execute("SELECT * FROM index_lives ORDER BY 1").fetchall()
     assert len({row[0] for row in before}) == 12
     memory.rebuild_index()
-    assert memory._context.index.level().db.execute("SELECT * FROM lives ORDER BY 1").fetchall() == before
+    assert memory._context.index.level().db.execute("SELECT * FROM index_lives ORDER BY 1").fetchall() == before
 
 
 def test_one_address_of_two_users_is_still_two_blocks(memory, monkeypatch):

@@ -76,7 +76,7 @@ def test_a_merge_brings_over_what_is_held_and_what_happened_and_abandoning_takes
     m.on("draft").observe("Bob dropped the kettle", session="s1", agent="Bob")
     m.on("draft").revise("kettle", "The kettle is red")
     m.on("other").observe("Cid sold the kettle")
-    before = m._folder.ledger.end.seq
+    before = m._folder.ledger.head.seq
     m.paths.abandon("deep", "no use")
     m.paths.merge("draft")
     m.paths.abandon("other", "no use")
@@ -102,7 +102,7 @@ def test_at_each_moment_a_path_sees_what_it_saw_then(m):
         lambda: m.paths.merge("draft", conflicts="branch"),
     ):
         step()
-        saw.append((m._folder.ledger.end.seq, [texts(m, path, receipt=False) for path in ("", "draft", "deep")]))
+        saw.append((m._folder.ledger.head.seq, [texts(m, path, receipt=False) for path in ("", "draft", "deep")]))
     m.rebuild_index()
 
     for seq, then in saw:
@@ -330,7 +330,7 @@ def _do(m: Memory, act: str, text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["\ud800", "x" * 10_000, "'; DROP TABLE sources", '["', "\x00", "😀", "\u202e", "null", "\\"]
+    "path", ["\ud800", "x" * 10_000, "'; DROP TABLE index_sources", '["', "\x00", "😀", "\u202e", "null", "\\"]
 )
 def test_a_path_that_nobody_branched_sees_the_main_line_whatever_it_is_called(m, path):
     found = texts(m, path)

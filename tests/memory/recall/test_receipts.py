@@ -12,7 +12,7 @@ from tallystick.memory.recall.feedback import FeedbackService
 from tallystick.memory.recall.receipts import GROUP, MOST, ReceiptStore
 from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
-from tallystick.records.receipt import Receipt
+from tallystick.records.recall import Receipt
 from tests.memory.conftest import files_with, in_threads
 from tests.refusals import refuses
 
@@ -34,7 +34,7 @@ def use(memory, receipts) -> FeedbackService:
 
 
 def made(memory: Memory, **more) -> Receipt:
-    end = memory._folder.ledger.end
+    end = memory._folder.ledger.head
     return Receipt.made(**{"at": memory._folder.ledger.now(), "head": (end.seq, end.hash), "hits": (), "k": 5, **more})
 
 

@@ -23,7 +23,7 @@ def texts(found) -> list[str]:
 
 
 def rows(memory: Memory) -> dict[str, list[tuple]]:
-    tables = ("edges", "ties", "relations", "blocks")
+    tables = ("edges", "index_ties", "index_relations", "blocks")
     return memory._context.index.read(lambda file: {
         name: sorted(file.db.execute(f"SELECT * FROM {name}"), key=str) for name in tables
     })  # fmt: skip
@@ -57,7 +57,7 @@ def test_a_relation_outlives_a_revision_is_replaced_and_is_taken_back(m):
     assert m.relate("museum", "parser", "")
     assert not m.relate("museum", "parser", "")
     assert texts(m.recall(ASKED)) == [PARSER]
-    assert rows(m)["edges"] == rows(m)["ties"] == rows(m)["relations"] == []
+    assert rows(m)["edges"] == rows(m)["index_ties"] == rows(m)["index_relations"] == []
 
 
 def test_a_relation_that_cannot_be_is_refused_in_a_line_and_one_with_a_secret_said_again_is_known(m):
@@ -152,7 +152,7 @@ def test_what_is_served_together_three_times_is_tied_and_the_more_often_the_stro
     m.rebuild_index()
     assert rows(m) == kept
     m.forget("museum")
-    assert rows(m)["edges"] == rows(m)["ties"] == []
+    assert rows(m)["edges"] == rows(m)["index_ties"] == []
 
 
 def test_relations_are_there_after_the_index_was_made_again_and_after_pruning(m):
@@ -164,7 +164,7 @@ def test_relations_are_there_after_the_index_was_made_again_and_after_pruning(m)
     m.ledger.prune(m.folder.parent / "elsewhere")
     m.rebuild_index()
 
-    assert rows(m)["relations"] == kept["relations"]
+    assert rows(m)["index_relations"] == kept["index_relations"]
     assert texts(m.recall(ASKED)) == [PARSER, MUSEUM]
 
 
@@ -254,4 +254,4 @@ def test_relations_come_along_where_ones_own_export_is_joined_and_what_is_said_h
         assert [each.relation for each in there.related("parser")] == ["began with"]
     with Memory(home / "elsewhere") as elsewhere:
         elsewhere.import_export(tmp_path / "own.ndjson")
-        assert rows(elsewhere)["relations"] == []
+        assert rows(elsewhere)["index_relations"] == []

@@ -41,7 +41,7 @@ def from_nothing(root: Path, embedder: Slow | None = None) -> list[object]:
     """What is answered from the ledger alone."""
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / "memory"
-        shutil.copytree(root, copy, ignore=shutil.ignore_patterns("index.db*", "vectors"))
+        shutil.copytree(root, copy, ignore=shutil.ignore_patterns("state.db*", "vectors"))
         with Memory(copy, embedder=embedder or Fast(), notify=lambda _: None) as m:
             return answers(m)
 
@@ -256,7 +256,7 @@ def test_a_rebuilt_index_leaves_the_vectors_of_an_embedder_that_rests(root):
 # -- whatever happens to the files -------------------------------------------------------------------------------------
 
 BREAK: dict[str, Callable[[Path], object]] = {
-    "no index": lambda root: [path.unlink() for path in root.glob("index.db*")],
+    "no index": lambda root: [path.unlink() for path in root.glob("state.db*")],
     "no vectors": lambda root: shutil.rmtree(root / "vectors"),
     "empty vectors": lambda root: [p.write_bytes(b"") for p in (root / "vectors").rglob("*.f32")],
     "no rows": lambda root: [p.unlink() for p in (root / "vectors").rglob("*.rows")],
@@ -379,7 +379,7 @@ def step(m: Memory, root: Path, what: str, *how: str) -> Memory:
     else:
         m.close()
         if what == "lose the index":
-            (root / "index.db").unlink(missing_ok=True)
+            (root / "state.db").unlink(missing_ok=True)
         if what == "other":
             with Memory(root, embedder=Fast("other")) as other:
                 other.recall("tea")
@@ -435,7 +435,7 @@ def test_a_failing_embedder_leaves_recall_by_words_and_says_so_and_the_index_alo
     slow = Slow(before=fails(error))
     with Memory(root, embedder=slow, notify=told.append) as m:
         fill(m)
-        inode = (root / "index.db").stat().st_ino
+        inode = (root / "state.db").stat().st_ino
         assert [hit.text for hit in m.recall("green tea", receipt=True)][:1] == ["Ana likes green tea"]
         assert told == [f"{error}; recalled by words only"]
         assert len(slow.asked) == 1, "it was asked again while others had to wait"
@@ -444,7 +444,7 @@ def test_a_failing_embedder_leaves_recall_by_words_and_says_so_and_the_index_alo
         slow._before = None
         m.recall("green tea")
         assert len(told) == 1
-        assert (root / "index.db").stat().st_ino == inode
+        assert (root / "state.db").stat().st_ino == inode
 
 
 @pytest.mark.parametrize("what", ["double", "nan", "short", "wide"])

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tallystick import ChronoStore, Memory, Moved, NeedsApproval, NotApproved, NotFound, Refused
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder.ledger import FolderLedger
 from tests.memory.conftest import cut_short, files_with, review_of
 from tests.refusals import needs_approval, not_approved, refuses
 
@@ -252,7 +252,7 @@ def test_a_question_about_words_that_went_with_their_batch_is_not_asked(memory):
 def test_a_write_that_fails_takes_its_question_back(memory, agent, monkeypatch):
     memory.remember("tea", key="k")
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "_put_on_disk", lambda *_: (_ for _ in ()).throw(OSError(28, "no space")))
+        patch.setattr(FolderLedger, "_put_on_disk", lambda *_: (_ for _ in ()).throw(OSError(28, "no space")))
         with pytest.raises(OSError, match="no space"):
             agent.forget("k")
 

@@ -327,7 +327,7 @@ def test_what_a_page_said_is_borne_out_when_another_trusted_source_says_exactly_
     [hit] = doors["me"].recall("when does the shop open?")
     assert (hit.signals["confidence"], hit.tags, hit.is_standing) == (0.7, (), False)
     assert page.id not in [hit.id for hit in doors["me"].frame("self", "").hits]
-    for query in ("SELECT max(standing) FROM sources", "SELECT count(*) FROM block_tags"):
+    for query in ("SELECT max(standing) FROM index_sources", "SELECT count(*) FROM block_tags"):
         assert doors["me"]._context.index.read(lambda file, query=query: file.db.execute(query).fetchone()) == (0,)
     assert [event.op for event in doors["me"].log()][-2:] == ["trust.corroborate/1", "review.answer/1"]
     assert doors["me"].recall("when does the shop open?", believed_at=page.seq) == []

@@ -131,8 +131,8 @@ def test_a_merge_taken_back_leaves_every_row_as_it_was(some, node, into):
         story.do_unmerge("me", node)
     after = everything_in(graph_of(story.events))
 
-    assert {name: rows for name, rows in after.items() if name != "bookmark"} == {
-        name: rows for name, rows in before.items() if name != "bookmark"
+    assert {name: rows for name, rows in after.items() if name != "positions"} == {
+        name: rows for name, rows in before.items() if name != "positions"
     }
 
 
@@ -144,15 +144,15 @@ def test_the_bookmark_is_saved_with_the_rows_or_not_at_all(tmp_path):
         yield from story.events
         raise OSError("pulled out")
 
-    graph = GraphFile(tmp_path / "graph.db", LEDGER)
+    graph = GraphFile(tmp_path / "state.db", LEDGER)
     with suppress(OSError):
         graph.catch_up(torn())
     assert (graph.bookmark().seq, nodes_in(graph)) == (-1, {})
     graph.catch_up(story.events)
     graph.close()
 
-    assert (tmp_path / "graph.db").stat().st_mode & 0o777 == 0o600
-    again = GraphFile(tmp_path / "graph.db", LEDGER)
+    assert (tmp_path / "state.db").stat().st_mode & 0o777 == 0o600
+    again = GraphFile(tmp_path / "state.db", LEDGER)
     assert (again.bookmark().seq, list(nodes_in(again))) == (0, ["person-ana"])
 
 

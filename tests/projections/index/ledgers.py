@@ -31,10 +31,9 @@ from tallystick.records.delta import read_delta
 from tallystick.records.episode import Episode
 from tallystick.records.errors import TallystickError
 from tallystick.records.event import Draft, Event
-from tallystick.records.frame import Frame
 from tallystick.records.operations import DELTA_NOOP
 from tallystick.records.policy import DEFAULT
-from tallystick.records.receipt import Receipt
+from tallystick.records.recall import Frame, Receipt
 from tallystick.records.review import Action
 from tallystick.records.rule import ConsolidationRule
 from tallystick.state.state import State

@@ -21,10 +21,10 @@ def a_story() -> MadeUp:
 
 def test_a_crash_between_the_rows_and_the_bookmark_leaves_neither(tmp_path, monkeypatch):
     made = a_story()
-    index = IndexFile(tmp_path / "index.db")
+    index = IndexFile(tmp_path / "state.db")
     index.catch_up(made.events[:5])
     mark = index.bookmark()
-    rows = index.db.execute("SELECT * FROM sources").fetchall()
+    rows = index.db.execute("SELECT * FROM index_sources").fetchall()
 
     def dies(*_):
         raise KeyboardInterrupt
@@ -34,9 +34,9 @@ def test_a_crash_between_the_rows_and_the_bookmark_leaves_neither(tmp_path, monk
         index.catch_up(made.events[5:])
     monkeypatch.undo()
 
-    other = IndexFile(tmp_path / "index.db")
+    other = IndexFile(tmp_path / "state.db")
     assert (index.bookmark(), other.bookmark()) == (mark, mark)
-    assert other.db.execute("SELECT * FROM sources").fetchall() == rows
+    assert other.db.execute("SELECT * FROM index_sources").fetchall() == rows
     other.catch_up(made.events)
     assert_as_rebuilt(other, made.events)
     index.close()
@@ -81,7 +81,7 @@ def test_whoever_expects_another_bookmark_changes_nothing():
 
 def test_two_who_make_one_index_at_once_make_one(tmp_path):
     made = a_story()
-    one, two = IndexFile(tmp_path / "index.db"), IndexFile(tmp_path / "index.db")
+    one, two = IndexFile(tmp_path / "state.db"), IndexFile(tmp_path / "state.db")
     for at in range(0, len(made.events), 2):
         one.catch_up(made.events[: at + 1])
         two.catch_up(made.events[: at + 2])

@@ -14,7 +14,8 @@ def test_saying_it_again_reinforces_and_a_tool_that_does_so_does_not(told):
     told.put(" TEA")
     told.put("tea", trust="web")
     assert told.ask(STANDING) == [("tea", "active", None, 1)]
-    assert told.ask("SELECT said, quarantined FROM sources ORDER BY since_seq") == [(None, 0), (" TEA", 0), (None, 1)]
+    assert told.ask("SELECT said, quarantined FROM index_sources ORDER BY"
+        " since_seq") == [(None, 0), (" TEA", 0), (None, 1)]
 
 
 def test_what_a_web_page_says_waits_in_the_inbox_until_someone_trusted_says_the_same(told):
@@ -29,7 +30,7 @@ def test_a_revision_that_changes_no_words_reinforces_nothing(told):
     told.put("tea")
     told.say("same_words", "me", 3)
     assert told.ask(STANDING) == [("tea", "active", None, 0)]
-    assert told.ask("SELECT count(*), count(until_seq) FROM sources") == [(2, 1)]
+    assert told.ask("SELECT count(*), count(until_seq) FROM index_sources") == [(2, 1)]
 
 
 def test_a_block_that_nobody_says_any_more_is_archived_without_tags_and_edges_and_comes_back_bare(told):
@@ -56,9 +57,9 @@ def test_what_replaces_one_that_was_approved_and_one_that_was_not_waits(told):
     told.put("tea", trust="web")
     told.put("coffee", trust="web")
     told.say("decide", "me", 0, True)
-    assert told.ask("SELECT quarantined FROM sources ORDER BY since_seq") == [(0,), (1,)]
+    assert told.ask("SELECT quarantined FROM index_sources ORDER BY since_seq") == [(0,), (1,)]
     told.say("merge", "tea and coffee", "me", 0, 1)
-    assert told.ask("SELECT quarantined FROM sources WHERE until_seq IS NULL") == [(1,)]
+    assert told.ask("SELECT quarantined FROM index_sources WHERE until_seq IS NULL") == [(1,)]
 
 
 def test_an_erasure_of_what_the_index_has_stops_it_and_of_what_it_has_not_does_not(told):
@@ -78,7 +79,7 @@ def test_an_event_of_a_kind_that_is_not_known_or_has_no_words_moves_the_bookmark
     told.made.events.append(told.made.events[-1]._replace(seq=len(told.made.events), op="belief.put/1", body=None))
     told.follow()
     assert told.index.bookmark().seq == len(told.made.events) - 1
-    assert told.ask("SELECT count(*) FROM sources") == [(0,)]
+    assert told.ask("SELECT count(*) FROM index_sources") == [(0,)]
 
 
 def test_of_working_sessions_one_is_open_at_a_time_and_a_silence_counts_an_hour_at_most(told):

@@ -48,7 +48,10 @@ def test_trusting_everybody_again_gives_back_exactly_what_would_be_seen(story):
         made.say(("again", 1, each.source))
     index, never = rebuilt(made.events), rebuilt(plain.events)
 
-    says = "SELECT coalesce(s.said, b.content), s.by FROM sources s JOIN blocks b ON b.id = block_id WHERE s.id IN ({})"
+    says = (
+        "SELECT coalesce(s.said, b.content), s.by FROM index_sources s JOIN blocks b ON b.id = block_id"
+        " WHERE s.id IN ({})"
+    )
     names, others = shown(index, len(made.events)), shown(never, len(plain.events))
     words = [
         sorted(file.db.execute(says.format(",".join("?" * len(ids))), list(ids)))
@@ -82,7 +85,7 @@ def test_a_block_whose_sources_are_all_distrusted_is_in_the_inbox(story):
     index = rebuilt(Doubted.of(story).events)
     rows = index.db.execute(
         "SELECT b.status, count(s.id), sum(s.sight = 2), sum(s.until_seq IS NULL OR s.sight = 3) FROM blocks b"
-        " LEFT JOIN sources s ON s.block_id = b.id AND (s.until_seq IS NULL OR s.sight = 3) GROUP BY b.id"
+        " LEFT JOIN index_sources s ON s.block_id = b.id AND (s.until_seq IS NULL OR s.sight = 3) GROUP BY b.id"
     )
     for status, count, withheld, _ in rows:
         assert status == ("archived" if not count else "inbox" if withheld == count else "active")
@@ -100,6 +103,6 @@ def test_a_snapshot_knows_who_is_distrusted(story):
 def test_nothing_is_written_about_sight_while_nobody_is_distrusted():
     made = Doubted.of([("say", 1, "tea", 1, "mcp:a", ""), ("change", 1, "coffee", 0, "mcp:b", "active")])
     index = rebuilt(made.events)
-    assert index.db.execute("SELECT count(*) FROM sights").fetchone() == (0,)
-    assert index.db.execute("SELECT DISTINCT sight FROM sources").fetchall() == [(0,)]
+    assert index.db.execute("SELECT count(*) FROM index_sights").fetchone() == (0,)
+    assert index.db.execute("SELECT DISTINCT sight FROM index_sources").fetchall() == [(0,)]
     index.close()

@@ -66,14 +66,15 @@ def test_nothing_that_is_done_on_paths_that_are_not_merged_changes_a_row_of_the_
 
 
 MAIN_LINE = {
-    "blocks": "SELECT b.* FROM blocks b JOIN lives l ON l.block_id = b.id WHERE l.path = ''",
-    "tags": "SELECT t.* FROM block_tags t JOIN lives l ON l.block_id = t.block_id WHERE l.path = ''",
-    "lives": "SELECT * FROM lives WHERE path = ''",
-    "sources": "SELECT * FROM sources WHERE path = ''",
-    "names": "SELECT * FROM names WHERE path = ''",
-    "edges": "SELECT e.* FROM edges e JOIN lives a ON a.block_id = e.from_id JOIN lives b ON b.block_id = e.to_id"
+    "blocks": "SELECT b.* FROM blocks b JOIN index_lives l ON l.block_id = b.id WHERE l.path = ''",
+    "tags": "SELECT t.* FROM block_tags t JOIN index_lives l ON l.block_id = t.block_id WHERE l.path = ''",
+    "lives": "SELECT * FROM index_lives WHERE path = ''",
+    "sources": "SELECT * FROM index_sources WHERE path = ''",
+    "names": "SELECT * FROM index_names WHERE path = ''",
+    "edges": "SELECT e.* FROM edges e JOIN index_lives a ON a.block_id = e.from_id JOIN index_lives b ON"
+    " b.block_id = e.to_id"
     " WHERE a.path = '' AND b.path = ''",
-    "words": "SELECT term, doc, cnt FROM terms",
+    "words": "SELECT term, doc, cnt FROM index_terms",
 }  # fmt: skip
 
 
@@ -145,10 +146,10 @@ def test_what_a_path_uses_of_the_main_line_counts_there_alone_until_it_is_merged
     told.say("outcome", "me", 0, 1, "", "draft")
     block = "SELECT reinforcement_count, confidence FROM blocks"
     assert told.ask(block) == [(0, 0.1)]
-    [used] = told.ask("SELECT path, reinforcement_count FROM path_use")
+    [used] = told.ask("SELECT path, reinforcement_count FROM index_path_use")
     assert used[0] == "draft"
     told.say("join", "me", "draft", "", "review", "human")
-    assert told.ask("SELECT * FROM path_use") == told.ask("SELECT * FROM path_proof") == []
+    assert told.ask("SELECT * FROM index_path_use") == told.ask("SELECT * FROM index_path_proof") == []
     [(count, confidence)] = told.ask(block)
     assert (count, confidence > 0.1) == (used[1], True)
 
@@ -158,8 +159,11 @@ def test_what_a_path_uses_of_its_own_counts_in_its_own_block_and_comes_over_with
     told.put("tea", "draft")
     told.say("serve", "me", 0, "", "cli:local", "draft")
     told.say("outcome", "me", 0, 0, "", "draft")
-    assert told.ask("SELECT * FROM path_use") == told.ask("SELECT * FROM path_proof") == []
-    there = "SELECT b.reinforcement_count, b.confidence FROM blocks b JOIN lives l ON l.block_id = b.id WHERE path = ?"
+    assert told.ask("SELECT * FROM index_path_use") == told.ask("SELECT * FROM index_path_proof") == []
+    there = (
+        "SELECT b.reinforcement_count, b.confidence FROM blocks b JOIN index_lives l ON l.block_id ="
+        " b.id WHERE path = ?"
+    )
     [on_the_branch] = told.ask(there, "draft")
     assert on_the_branch[0] > 0
     assert on_the_branch[1] < 0.1
@@ -174,10 +178,10 @@ def test_a_merge_into_a_path_further_up_than_the_parent_takes_the_use_along(told
     told.say("serve", "me", 0, "", "cli:local", "deep")
     told.say("outcome", "me", 0, 1, "", "deep")
     told.say("join", "me", "deep", None, "review", "human")
-    assert [row[0] for row in told.ask("SELECT path FROM path_use")] == ["draft"]
-    assert [row[0] for row in told.ask("SELECT path FROM path_proof")] == ["draft"]
+    assert [row[0] for row in told.ask("SELECT path FROM index_path_use")] == ["draft"]
+    assert [row[0] for row in told.ask("SELECT path FROM index_path_proof")] == ["draft"]
     told.say("join", "me", "draft", "", "review", "human")
-    assert told.ask("SELECT * FROM path_use") == []
+    assert told.ask("SELECT * FROM index_path_use") == []
     assert told.ask("SELECT reinforcement_count > 0, confidence > 0.1 FROM blocks") == [(1, 1)]
 
 
@@ -189,7 +193,7 @@ def test_what_was_used_below_the_path_that_said_it_counts_in_its_own_block_once_
     told.say("outcome", "me", 0, 1, "", "deep")
     assert told.ask("SELECT reinforcement_count, confidence FROM blocks") == [(0, 0.1)]
     told.say("join", "me", "deep", None, "review", "human")
-    assert told.ask("SELECT * FROM path_use") == told.ask("SELECT * FROM path_proof") == []
+    assert told.ask("SELECT * FROM index_path_use") == told.ask("SELECT * FROM index_path_proof") == []
     assert told.ask("SELECT reinforcement_count > 0, confidence > 0.1 FROM blocks") == [(1, 1)]
 
 
@@ -197,7 +201,7 @@ def test_the_same_words_on_two_paths_are_two_blocks_and_no_words_spell_the_addre
     told.put("tea")
     told.put(" TEA", "draft")
     told.put("tea", "other")
-    assert told.ask("SELECT path, reinforcement_count FROM lives JOIN blocks ON id = block_id ORDER BY 1") == [
+    assert told.ask("SELECT path, reinforcement_count FROM index_lives JOIN blocks ON id = block_id ORDER BY 1") == [
         ("", 0), ("draft", 0), ("other", 0),
     ]  # fmt: skip
     spelled = {
@@ -231,7 +235,7 @@ def test_one_address_of_two_paths_is_still_two_blocks(told, monkeypatch):
     monkeypatch.setattr(desk, "address", lambda content, user="me", path="": address("tea"))
     told.put("tea of mine")
     told.put("tea of hers", "draft")
-    assert told.ask("SELECT path, content FROM lives JOIN blocks ON id = block_id ORDER BY 1") == [
+    assert told.ask("SELECT path, content FROM index_lives JOIN blocks ON id = block_id ORDER BY 1") == [
         ("", "tea of mine"), ("draft", "tea of hers"),
     ]  # fmt: skip
 

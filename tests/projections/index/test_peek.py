@@ -12,10 +12,10 @@ from tests.projections.index.ledgers import MadeUp
 
 @pytest.fixture
 def path(tmp_path):
-    index = IndexFile(tmp_path / "index.db")
+    index = IndexFile(tmp_path / "state.db")
     index.catch_up(MadeUp().events)
     index.close()
-    return tmp_path / "index.db"
+    return tmp_path / "state.db"
 
 
 def test_it_tells_the_last_event_and_its_hash_and_makes_nothing(path):
@@ -34,12 +34,12 @@ def test_it_sees_what_a_writer_has_only_in_its_journal(path):
 
 @pytest.mark.parametrize(
     "change",
-    ["UPDATE bookmark SET hash = 'x'", "UPDATE bookmark SET hash = upper(hash) || 'F'",
-     "UPDATE bookmark SET hash = substr(hash, 2)", "UPDATE bookmark SET hash = hash || char(10)",
-     "UPDATE bookmark SET hash = substr(hash, 2) || 'F'", "UPDATE bookmark SET hash = CAST(x'ff' AS TEXT)",
-     "UPDATE bookmark SET hash = x'00'",
-     "UPDATE bookmark SET seq = 'many'", "DELETE FROM bookmark", "DROP TABLE bookmark",
-     "ALTER TABLE bookmark RENAME COLUMN hash TO h"],
+    ["UPDATE positions SET hash = 'x'", "UPDATE positions SET hash = upper(hash) || 'F'",
+     "UPDATE positions SET hash = substr(hash, 2)", "UPDATE positions SET hash = hash || char(10)",
+     "UPDATE positions SET hash = substr(hash, 2) || 'F'", "UPDATE positions SET hash = CAST(x'ff' AS TEXT)",
+     "UPDATE positions SET hash = x'00'",
+     "UPDATE positions SET seq = 'many'", "DELETE FROM positions", "DROP TABLE positions",
+     "ALTER TABLE positions RENAME COLUMN hash TO h"],
 )  # fmt: skip
 def test_a_bookmark_that_is_none_is_no_witness(path, change):
     db = sqlite3.connect(path)
@@ -62,9 +62,9 @@ def test_a_file_that_is_no_index_is_no_witness(path, content):
 def test_a_name_with_odd_letters_is_a_name(tmp_path):
     folder = tmp_path / "a?b#c%20 d"
     folder.mkdir()
-    index = IndexFile(folder / "index.db")
+    index = IndexFile(folder / "state.db")
     index.catch_up(MadeUp().events)
     index.close()
-    assert peek(folder / "index.db") == (0, "0" * 64)
+    assert peek(folder / "state.db") == (0, "0" * 64)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        only_looking(folder / "index.db").execute("DELETE FROM bookmark")
+        only_looking(folder / "state.db").execute("DELETE FROM positions")

@@ -1,6 +1,7 @@
 """Searching by words, whatever the question holds."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, strategies as st
@@ -9,6 +10,7 @@ from tallystick.projections.index.search import (
     MOST_WORDS,
     NOW,
     Scope,
+    _terms,
     rarity,
     search,
     search_all,
@@ -105,10 +107,11 @@ def test_sources_are_those_that_the_scope_may_see(index):
 def test_full_text_forgets_nothing_that_a_block_holds(index):
     for (content,) in index.db.execute("SELECT content FROM blocks"):
         words = words_of(content)
-        held = index.db.execute("SELECT count(*) FROM texts WHERE texts MATCH ?", (" ".join(f'"{w}"' for w in words),))
+        held = index.db.execute("SELECT count(*) FROM index_texts WHERE index_texts"
+            " MATCH ?", (" ".join(f'"{w}"' for w in words),))
         assert held.fetchone()[0] >= 1
     with pytest.raises(sqlite3.Error):
-        index.db.execute("SELECT * FROM texts WHERE texts MATCH 'content:'").fetchall()
+        index.db.execute("SELECT * FROM index_texts WHERE index_texts MATCH 'content:'").fetchall()
 
 
 # Scripts without spaces, character by character
@@ -133,3 +136,9 @@ def test_a_question_looks_for_pairs_or_for_the_letter_that_stands_alone():
 def test_any_text_is_taken(text):
     assert (spread(text) != "") == has_no_spaces(text)
     assert all('"' not in run for run in runs(text, 64))
+
+
+def test_threads_that_ask_at_once_each_get_the_terms_of_their_own_words():
+    words = [f"kettle{number}" for number in range(400)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(_terms.__wrapped__, words)) == [(word,) for word in words]

@@ -141,7 +141,7 @@ def test_what_was_superseded_tells_its_chain_oldest_first(notes):
     notes.add("works at Two", name="b", superseded_by="c2")
     notes.add("works at Three", name="c", folded_into="d")
     notes.add("works at Four", name="d")
-    notes.put("versions", id="c2", entry="c")  # it changed no words
+    notes.put("page_versions", id="c2", entry="c")  # it changed no words
     chains = {match.id: match.chain for match in notes.search("works", include_superseded=True)}
     assert chains == {"a": ("a", "b", "c", "d"), "b": ("b", "c", "d"), "c": ("c", "d"), "d": ("d",)}
     assert [match.id for match in notes.search("works")] == ["d"]

@@ -140,7 +140,7 @@ def test_an_id_finds_its_entry_and_those_that_name_it_and_so_does_a_version_with
     both = ["Bob pays 20 euros", "See 20260421-0915-c4f1a5 and #later"]
     assert notes.found("20260421-0915-c4f1a5") == both
     assert notes.found("c4f1a5")[:2] == both or notes.found("c4f1a5")[:2] == both[::-1]
-    notes.put("versions", id="20260422-0000-0abcde", entry="20260421-0915-c4f1a5")
+    notes.put("page_versions", id="20260422-0000-0abcde", entry="20260421-0915-c4f1a5")
     assert notes.found("20260422-0000-0abcde")[0] == "Bob pays 20 euros"
 
 

@@ -102,7 +102,7 @@ def test_what_others_wrote_is_read_again():
     kept.save(Position(1, "h", b"{}"))
     assert table.get("a") == 1
     kept.db.execute("UPDATE state_row SET value = '2' WHERE tab = ? AND key = 'a'", (table.number,))
-    kept.db.execute("UPDATE state_position SET seq = 2")
+    kept.db.execute("UPDATE positions SET seq = 2")
     assert table.get("a") == 1
     assert kept.look() == Position(2, "h", b"{}")
     assert table.get("a") == 2
@@ -113,7 +113,7 @@ def test_a_failed_save_changes_nothing_and_can_be_done_again():
     table = kept.table("t")
     attached(kept)
     table.set("a", 1)
-    kept.db.execute("CREATE TRIGGER no BEFORE INSERT ON state_position BEGIN SELECT RAISE(ABORT, 'no'); END")
+    kept.db.execute("CREATE TRIGGER no BEFORE INSERT ON positions BEGIN SELECT RAISE(ABORT, 'no'); END")
     with pytest.raises(sqlite3.IntegrityError):
         kept.save(Position(1, "h", b"{}"))
     assert (kept.look(), table.get("a"), kept.changes()) == (None, 1, 1)

@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tallystick import ChronoRecord, ChronoStore
-from tallystick.ledger.backup import restore_from
+from tallystick.ledger.folder.backup import restore_from
 from tests.conftest import at_most
 from tests.strategies import confidences, json_objects, names, texts
 

@@ -30,7 +30,7 @@ from tallystick.records.errors import (
 )
 from tallystick.records.health import MigrationPlan
 from tallystick.records.rule import ConsolidationRule
-from tallystick.stores import file_system, sqlite_file
+from tallystick.stores import places, sqlite_file
 from tallystick.stores.memorystore import SQLiteMemoryStore, memory_store as sqlite_episodes
 from tests.contracts.providers import ALL, NOON, Opener, told
 from tests.crash.disks import at_once
@@ -319,7 +319,7 @@ async def test_health_tells_whether_somebody_is_writing(store, path):
 async def test_health_warns_of_a_network(store, monkeypatch, tmp_path):
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\n")
-    monkeypatch.setattr(file_system, "MOUNTS", mounts)
+    monkeypatch.setattr(places, "MOUNTS", mounts)
 
     health = await store.health()
     assert (health.ok, health.fs_type) == (True, "nfs4")

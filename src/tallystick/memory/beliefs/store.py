@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tallystick.memory.trust.filtered_calls import answering
-from tallystick.records.belief import Belief
+from tallystick.records.belief import Belief, Moment
 from tallystick.records.display import display_lists
 from tallystick.records.errors import Refused
-from tallystick.records.history import Moment
 from tallystick.stores.open_folder import OpenFolder
 
 _ANY = (None, None, None)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
-from tallystick.records.frame import Frame
-from tallystick.records.receipt import BLANK
+from tallystick.records.recall import BLANK, Frame
 
 if TYPE_CHECKING:
     from tallystick.recall.pipeline import Ask

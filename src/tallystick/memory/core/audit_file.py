@@ -31,7 +31,7 @@ class AuditFile:
 
     def __init__(self, folder: OpenFolder, *, is_on: bool, notify: Callable[[str], None]) -> None:
         self._folder, self._is_on, self._notify = folder, is_on, notify
-        self.path = folder.ledger.folder.root / NAME
+        self.path = folder.root / NAME
         self._auditor = Auditor(folder.state.reviews.find)
         self._left = (-1, -1, -1, -1)  # inode, size and time of the file as this process left it, and the last event
         self._has_warned = False
@@ -88,9 +88,9 @@ class AuditFile:
             last = AuditLine.from_dict(orjson.loads(line))
         except (ValueError, Refused):
             return -1
-        chain = self._folder.ledger.chain()
-        known = chain.hash_at(last.seq)
-        is_moved_away = known is None and last.seq < chain.first
+        ledger = self._folder.ledger
+        known = ledger.hash_at(last.seq)
+        is_moved_away = known is None and last.seq < ledger.first
         return last.seq if known == last.hash or is_moved_away else -1
 
     def _catch_up(self, fd: int, last: int) -> int:
@@ -99,7 +99,7 @@ class AuditFile:
         if last < 0:
             os.ftruncate(fd, 0)
             self._auditor = Auditor(self._folder.state.reviews.find)
-        return self._append(fd, events_from(ledger, max(last + 1, ledger.chain().first)), last)
+        return self._append(fd, events_from(ledger, max(last + 1, ledger.first)), last)
 
     def _append(self, fd: int, events: Iterable[Event], through: int) -> int:
         """Write the lines of events; return the last event that was looked at."""

@@ -18,19 +18,23 @@ from tallystick.memory import settings
 from tallystick.memory.core.echo import EchoDetector
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Masker
-from tallystick.memory.settings import Settings, is_old, read_settings, zone_of
+from tallystick.memory.settings import Settings, read_settings, zone_of
 from tallystick.records.clock import Clock
 from tallystick.records.errors import NotWritable
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import lower
 from tallystick.records.schema import PERSONS, WRITER_TRUST
-from tallystick.repair.witness import seen_by_the_index
+from tallystick.repair.witness import seen_by_rows
 from tallystick.state.pages import PAGE_EDIT
 from tallystick.state.state import State
 from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.places import is_old
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from tallystick.memory.core.index import IndexService
+    from tallystick.projections.table_set import TableSet
 
 
 class Context:
@@ -65,6 +69,7 @@ class Context:
             self.root, by=by, clock=clock, read_only=read_only, durability=durability, pins=self._pins,
             head=self.keyring.head(self.root), zone=lambda: self.zone, before=self._before_writing, then=written,
         )  # fmt: skip
+        self.folder.followers.append(_index_in)
         self.masks = Masker(self.folder.state, trust, lambda: self.settings.keep_secrets, self.notify)
         self.echoes = EchoDetector(lambda: self.index)
         self.gate = WriteGate(
@@ -74,8 +79,8 @@ class Context:
         self._marked = (-1, "")  # the last content version, and its hash
 
     def _pins(self, ledger_id: str) -> list[Witness]:
-        """Who has seen the ledger besides the lock file: the checkpoints, and the index."""
-        return [*witnesses(self.root, ledger_id, self.keyring), *seen_by_the_index(self.root)]
+        """Who has seen the ledger besides the lock file: the checkpoints, and the tables."""
+        return [*witnesses(self.root, ledger_id, self.keyring), *seen_by_rows(self.root, ledger_id)]
 
     def close(self) -> None:
         """Close the folder. Everything that was acknowledged is on disk already."""
@@ -96,10 +101,10 @@ class Context:
         """Number and hash of the last event that changed what is remembered."""
         with self.folder.known():
             ledger, seq = self.folder.ledger, self.state.changed
-            if seq in (-1, ledger.end.seq):
-                self._marked = (ledger.end.seq, ledger.end.hash)
+            if seq in (-1, ledger.head.seq):
+                self._marked = (ledger.head.seq, ledger.head.hash)
             elif seq != self._marked[0]:
-                self._marked = (seq, ledger.chain().hash_at(seq) or "")
+                self._marked = (seq, ledger.hash_at(seq) or "")
             return self._marked
 
     # -- settings ----------------------------------------------------------------------------------------------------
@@ -139,6 +144,12 @@ class Context:
         if by == PAGE_EDIT or (trust == "human" and self.by.partition(":")[0] in PERSONS):
             return masked
         return [Draft(op, {**body, WRITER_TRUST: lower((trust, body.get(WRITER_TRUST, trust)))}) for op, body in masked]
+
+
+def _index_in(db: sqlite3.Connection) -> TableSet:
+    from tallystick.projections.index.file import IndexFile  # with the first write
+
+    return IndexFile(db)
 
 
 def _log(message: str) -> None:

@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from tallystick.ledger.ledger import Ledger
-from tallystick.ledger.load import lift
+from tallystick.ledger.fold import lift
+from tallystick.ledger.protocol import Ledger
 from tallystick.records.event import Event
 from tallystick.stores.open_folder import OpenFolder
 
 T = TypeVar("T")
 
 
-def events_from(ledger: Ledger, start: int, on_progress: Callable[[int], None] | None = None) -> Iterator[Event]:
+def events_from(
+    ledger: Ledger, start: int, on_progress: Callable[[int], None] | None = None, *, stop: int | None = None
+) -> Iterator[Event]:  # fmt: skip
     """The events from `start` on. Those that an unfinished erasure names have lost their words already."""
     going = frozenset[str]().union(*ledger.standing.erasing.values())
-    for event in ledger.events(start):
+    for event in ledger.events(start, stop):
         if on_progress is not None:
             on_progress(1)
         yield lift(event._replace(body=None) if event.hash in going else event)

@@ -74,7 +74,7 @@ class WriteGate:
         self.trust, self.by = trust, by
         self.masks, self._erased, self.multi_valued = masks, erased, multi_valued
         self._folder, self._state = folder, folder.state
-        self._file = PolicyFile(folder.ledger.folder.root / "tallystick.toml")
+        self._file = PolicyFile(folder.root / "tallystick.toml")
         self._policy: Policy | None = None
         self._free: frozenset[str] = frozenset()  # the trusts with which this program may do anything
         self._attempts: list[dict[str, object]] = []  # refused in the open batch

@@ -9,14 +9,13 @@ from __future__ import annotations
 import orjson
 
 from tallystick.decide import sessions as decide
-from tallystick.ledger.lock import is_held
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.settings import unsafe_place
 from tallystick.records.errors import MigrationNotSupported
 from tallystick.records.event import Draft
 from tallystick.records.health import ADD_COLUMN_ONLY, GOING_BACK, MigrationPlan, StoreHealth, columns_of
-from tallystick.stores.file_system import kind_of
 from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.places import kind_of
 
 _OWN = {  # the columns that each has from the start
     "episodes": {"id", "scope_key", "content", "timestamp", "metadata", "user", "session", "agent"},
@@ -36,11 +35,11 @@ class EpisodeShape:
         return self._recorded()[1]
 
     def health(self, count: int) -> StoreHealth:
-        folder = self._folder.ledger.folder
+        folder = self._folder
         warnings = [each for each in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if each]
         return StoreHealth(
             ok=self._folder.ledger.trouble is None, version=self._recorded()[0], fragment_count=count,
-            fs_type=kind_of(folder.root) or "unknown", lock_state="held" if is_held(folder.lock) else "free",
+            fs_type=kind_of(folder.root) or "unknown", lock_state="held" if folder.is_held() else "free",
             warnings=warnings,
         )  # fmt: skip
 

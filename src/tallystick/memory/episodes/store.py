@@ -13,7 +13,6 @@ import orjson
 
 from tallystick.decide import episodes as decide
 from tallystick.decide.trust import is_in_doubt
-from tallystick.ledger.chain import missing
 from tallystick.memory.core.arguments import can_be_written, check_names
 from tallystick.memory.core.echo import NO_ECHO
 from tallystick.memory.core.gate import episode_subject
@@ -258,7 +257,7 @@ class EpisodeStore:
         where = heard[0] if one else orjson.dumps(heard).decode()
         statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
-        found, first, episodes = list[int](), self._folder.ledger.chain().first, self._folder.state.episodes
+        found, first, episodes = list[int](), self._folder.ledger.first, self._folder.state.episodes
         for source, seq, at in file.db.execute(statement, (user, where, *more)):
             if seq >= first and (after is None or (at, seq) < after) and not episodes.is_retracted(source):
                 found.append(seq)
@@ -308,8 +307,8 @@ class EpisodeStore:
     def read(self, seq: int) -> Episode:
         """The episode that an event recorded. Missing, if its text was moved away."""
         ledger = self._folder.ledger
-        if seq < (first := ledger.chain().first):
-            raise missing(ledger.folder, seq, first)
+        if seq < ledger.first:
+            raise ledger.missing(seq)
         for event in ledger.events(seq, seq + 1):
             if event.op == EPISODE_PUT and event.body is not None:
                 return Episode.of(event)

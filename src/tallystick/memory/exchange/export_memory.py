@@ -18,9 +18,9 @@ from urllib.parse import quote
 import orjson
 
 from tallystick.exchange import ndjson as ndjson
-from tallystick.exchange.ndjson_events import OF_ALL
+from tallystick.exchange.ndjson import OF_ALL
 from tallystick.ledger.disk import Disk, write_all, write_new
-from tallystick.ledger.scan import Place
+from tallystick.ledger.protocol import Head
 from tallystick.memory.core.context import Context
 from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.exchange.sources import is_export
@@ -33,7 +33,7 @@ from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
 from tallystick.projections.pages.rows import File
 from tallystick.records.episode import Episode, checked
-from tallystick.records.errors import Missing, NotApproved, NotWritten, Refused
+from tallystick.records.errors import NotApproved, NotWritten, Refused
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KINDS
 from tallystick.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
@@ -51,7 +51,7 @@ def export(services: Services, user: str, to: str | Path, format: str, *, histor
     if format not in FORMATS:
         raise Refused(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
     _must_read_all(services.context, user)
-    context, disk = services.context, services.context.folder.ledger.disk
+    context, disk = services.context, services.context.folder.disk
     place = settled(to, context.root, replace=replace)
     if format == GRAPH:
         envelope = services.graph_of(user).export_envelope()
@@ -104,13 +104,10 @@ class Lines:
     def __iter__(self) -> Iterator[bytes]:
         self.counts = {}
         with self._folder.ledger.reading():
-            end = self._folder.ledger.end
+            end = self._folder.ledger.head
             beliefs, rest = self._folder.state.of_user(self._user), list(self._rest())
-        if first := self._folder.ledger.chain().first:
-            raise Missing(
-                f"events 0 to {first - 1} were moved away, and the export needs them: put their files back into"
-                f" {self._folder.ledger.folder.sealed} first (`tallystick log --op ledger.prune` shows where they are)"
-            )
+        if self._folder.ledger.first:
+            raise self._folder.ledger.missing(0)
         standing, origin = self._folder.ledger.standing, self._folder.state.taken_in.zone
         yield ndjson.Header(
             user=self._user, ledger=origin.ledger or standing.ledger, begun=origin.begun or standing.begun,
@@ -133,7 +130,7 @@ class Lines:
         ids = self._folder.state.ids_of(held)
         return "belief", {**_without_seq(held.belief().to_dict()), "by": held.by, "versions": ids}
 
-    def _episodes(self, end: Place) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _episodes(self, end: Head) -> Iterator[tuple[str, dict[str, Any]]]:
         state = self._folder.state
         for event in self._mine(end):
             if event.op == EPISODE_PUT:
@@ -168,13 +165,13 @@ class Lines:
 
     # -- how it came to be so ----------------------------------------------------------------------------------------
 
-    def _events(self, end: Place) -> Iterator[bytes]:
+    def _events(self, end: Head) -> Iterator[bytes]:
         numbers = ndjson.Numbers()
         for event in self._mine(end):
             body = ndjson.renumbered(event.op, event.body or {}, numbers.last, numbers.first)
             yield ndjson.event_line(event._replace(body=body), numbers.add(event.seq))
 
-    def _mine(self, end: Place) -> Iterator[Event]:
+    def _mine(self, end: Head) -> Iterator[Event]:
         """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
         imports: list[bool] = []  # those under way, and whether each is exported
         for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._folder.ledger, 0)):
@@ -323,7 +320,7 @@ class Folder:
 
     def __iter__(self) -> Iterator[tuple[str, bytes]]:
         with self._folder.ledger.reading():
-            end, now = self._folder.ledger.end.seq, self._folder.ledger.now()
+            end, now = self._folder.ledger.head.seq, self._folder.ledger.now()
         index = [MARK, f"# The memory of {_prose(self._user)}\n\nWritten on {now[:10]}.\n\n## Pages\n\n"]
         files = self._at.read(lambda db: [file for file in db.files(self._user) if not file.is_gone])
         for file in sorted(files, key=lambda file: file.path):

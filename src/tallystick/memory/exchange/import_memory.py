@@ -10,18 +10,18 @@ from types import ModuleType
 
 from tallystick.exchange import agent_memory
 from tallystick.exchange.detect import AGENT_MEMORY, FORMATS, HEAD, MARKDOWN, detected
-from tallystick.ledger.chain import first_line, is_ours
 from tallystick.memory.core.context import Context
 from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export, sources
 from tallystick.memory.exchange.importer import ImportRun
 from tallystick.memory.exchange.sources import CannotRead, Source, is_export, sources_in
 from tallystick.memory.services import Services
-from tallystick.memory.settings import is_old, place_of
+from tallystick.memory.settings import place_of
 from tallystick.records.episode import checked
 from tallystick.records.errors import Closed, NotWritable, Refused
 from tallystick.records.transfer import Imported, Skipped
 from tallystick.state.imports import source_of
+from tallystick.stores.places import has_foreign_log, is_old
 
 # the formats that are more than text: `looks_like` recognises a file by its beginning, `bring` imports it
 _OWN: dict[str, ModuleType] = {
@@ -110,14 +110,7 @@ def _old_folder(given: Path, format: str) -> Path | None:
     """
     if format != "chronomemory":
         return given if os.path.isdir(given) and is_old(given) else None
-    return next((place for place in (given, given / ".chronomemory") if _has_foreign_log(place)), None)
-
-
-def _has_foreign_log(folder: Path) -> bool:
-    try:
-        return not is_ours(first_line(folder / "events.wal"))
-    except (FileNotFoundError, NotADirectoryError):
-        return (folder / "snapshot.json").is_file()
+    return next((place for place in (given, given / ".chronomemory") if has_foreign_log(place)), None)
 
 
 def _bring(import_run: ImportRun, source: Source, wanted: str, *, is_alone: bool, has_index: bool = False) -> None:

@@ -129,14 +129,14 @@ class PageRestorer:
 
     def run(self, folder: Path) -> TakenIn:
         source = folder / "pages" if (folder / "pages").is_dir() else folder
-        before = self._at.ledger.end.seq
+        before = self._at.ledger.head.seq
         self._pages.sync()
-        start = self._at.ledger.end.seq + 1
+        start = self._at.ledger.head.seq + 1
         written = [self._put(source, name) for name in _names(source)]
         if any(written):
             self._left += [(problem.path, problem.what) for problem in self._pages.sync().problems]
         return TakenIn(
-            user=self._user, is_whole=False, events=self._at.ledger.end.seq - before,
+            user=self._user, is_whole=False, events=self._at.ledger.head.seq - before,
             beliefs=sum(event.op in _VERSIONS for event in self._at.ledger.events(start)), known=self._known,
             left=tuple(self._left),
         )  # fmt: skip
@@ -144,7 +144,7 @@ class PageRestorer:
     def _put(self, source: Path, name: str) -> bool:
         """Put one page here; False, if there is nothing to import."""
         try:
-            given = PageFolder(source, self._at.ledger.disk).read(name)
+            given = PageFolder(source, self._at.open_folder.disk).read(name)
             page = parse(given.data, self._at.zone) if given else None
             about = entity_of(name, page.front.entity) if page else None
             if given is None or page is None or about is None:

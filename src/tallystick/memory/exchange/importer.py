@@ -144,12 +144,12 @@ class ImportRun:
         """One group of events; none of it, in a dry run."""
         ledger = self.folder.ledger
         with suppress(DryRun), self.gate.masks.unheard(), self.gate.batch():
-            if ledger.end.seq != self._end:
+            if ledger.head.seq != self._end:
                 self._noting = None
             yield
             if self.dry_run:
                 raise DryRun
-        self._end = ledger.end.seq
+        self._end = ledger.head.seq
 
     @contextmanager
     def skip_if_refused(self, place: str) -> Iterator[None]:

@@ -28,7 +28,7 @@ from typing import IO, Any
 
 from tallystick.consolidate.cadence import Cadence
 from tallystick.decide import episodes as decide_episode
-from tallystick.exchange import ndjson as ndjson, ndjson_events as events
+from tallystick.exchange import ndjson as ndjson
 from tallystick.exchange.ndjson import Reader, looks_like as looks_like
 from tallystick.ledger.format import HOUSEKEEPING
 from tallystick.memory.core.gate import WriteGate
@@ -137,7 +137,7 @@ class ExportReader:
         self.kept: list[tuple[str, str]] = []
         self.left: list[tuple[str, str]] = []
         self._ids = set[str]()  # of the events of the file
-        self._pieces = events.Pieces()
+        self._pieces = ndjson.Pieces()
         self.joined_at = ""  # when the other memory imported the event that is being read from a third one
 
     @property
@@ -182,8 +182,8 @@ class ExportReader:
     def seen(self, reader: Reader) -> str:
         """Up to when all of that memory has been read here: always, of what was recorded here itself."""
         header = reader.header
-        is_known = 0 <= header.through <= self.folder.ledger.end.seq
-        if is_known and self.folder.ledger.chain().hash_at(header.through) == header.head:
+        is_known = 0 <= header.through <= self.folder.ledger.head.seq
+        if is_known and self.folder.ledger.hash_at(header.through) == header.head:
             return header.made
         return self.state.taken_in.through(self.user, header.ledger)
 
@@ -193,7 +193,7 @@ class ExportReader:
             if kind == ndjson.EVENT:
                 event = Event(line["n"], line["ts"], line["op"], line["id"], line["by"], "", line["body"])
                 with self.at(number):
-                    events.checked(event, self.user)
+                    ndjson.checked(event, self.user)
                     if event.op == RULE_PUT:
                         Cadence.of(line["body"]["rule"].get("cadence", {}))
                     self._pieces.take(event)
@@ -271,7 +271,7 @@ def _is_judged(export: ExportReader) -> bool:
 def _look(export: ExportReader) -> tuple[bool, bool]:
     """Whether nobody has said anything here yet; and whether this user has not."""
     folder, is_nobodys = export.folder, True
-    if folder.ledger.chain().first or folder.ledger.standing.erasures:
+    if folder.ledger.first or folder.ledger.standing.erasures:
         return False, False  # what is not here any more may be in the file
     for event in folder.events():
         is_nobodys = is_nobodys and event.op in HOUSEKEEPING
@@ -284,7 +284,7 @@ def _whole(export: ExportReader, reader: Reader, *, is_first: bool) -> None:
     """All of it, as it was recorded. Where others are here too, what is the memory's own stays as they have it."""
     numbers = ndjson.Numbers(export.begin(reader, is_first=is_first))
     for number, event in export.events(reader):
-        if event.op in events.OF_ALL and not is_first:
+        if event.op in ndjson.OF_ALL and not is_first:
             continue
         with export.at(number):
             _must_be_free(export, event)

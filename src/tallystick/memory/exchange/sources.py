@@ -19,9 +19,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from tallystick.memory.settings import is_old
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.transfer import MARK, Skipped
+from tallystick.stores.places import is_memory, is_old
 
 WHOLE = 1 << 30  # bytes of a file that has to be read as a whole
 LONGEST = 64 << 20  # bytes of a line
@@ -110,7 +110,7 @@ def sources_in(given: Path | bytes) -> Iterator[Source | Skipped]:
                 if (given / name).exists():
                     yield from _in_file_or_skipped(given / name, name)
             return
-        if (given / "events.wal").exists():
+        if is_memory(given):
             raise Refused(
                 f"{str(given)[:200]!r} is a memory; give its export (`tallystick export`) or the folder of its pages",
                 "place",

@@ -11,8 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tallystick.consolidate.classify import Deltas
-from tallystick.consolidate.compare import CurrentFact, ReadAhead, Weigher
+from tallystick.consolidate.classify import CurrentFact, Deltas, ReadAhead, Weigher
 from tallystick.consolidate.filter import Filter, Row, parse
 from tallystick.consolidate.scoring import Candidate, SalienceScorer, UsualSalience, is_worth
 from tallystick.decide import rules as decide

@@ -22,7 +22,7 @@ from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.schema import EpisodeShape
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import brought_back, withheld_among
-from tallystick.records.belief import OWNER, Belief
+from tallystick.records.belief import OWNER, Belief, Moment
 from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode, checked
@@ -30,7 +30,6 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.fact import TRIPLE, Fact, FactPattern, fact_of, reason_of, steps_in, text_of, triple_of, view_of
 from tallystick.records.health import MigrationPlan, StoreHealth
-from tallystick.records.history import Moment
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
 from tallystick.records.policy import DEFAULT, RANK, is_above
 from tallystick.state.beliefs import Beliefs

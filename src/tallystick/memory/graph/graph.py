@@ -262,7 +262,7 @@ class GraphService:
         if place.exists() and not replace:
             raise Refused(f"{place} exists already; choose another name, or use --force to replace it", "exists")
         try:
-            put_in_place(self._at.ledger.disk, place, envelope.to_bytes())
+            put_in_place(self._at.open_folder.disk, place, envelope.to_bytes())
         except OSError as error:
             raise NotWritten(f"{place} was not written: {error.strerror}; nothing was changed") from error
         return envelope
@@ -335,7 +335,7 @@ class GraphService:
                 raise NotFound(f"no saved record {ascii(name)[:60]} in the graph; erase the beliefs that it comes from")
         going, ledger = frozenset(names), self._at.ledger
         with ledger.turn():
-            told = [each for each in ledger.events(ledger.chain().first) if decide.tells_of(each, self._user, going)]
+            told = [each for each in ledger.events(ledger.first) if decide.tells_of(each, self._user, going)]
             self._write(lambda db: self._put(self._beside(db, told, going)))
             ledger.erase(lambda: ((), lambda event: decide.tells_of(event, self._user, going)))
         self._erased()

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tallystick.memory import settings
-from tallystick.memory.settings import is_old
 from tallystick.records.clock import Clock, system_clock
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.progress import Progress
 from tallystick.repair import check as checking, repair as fix
 from tallystick.repair.findings import CODES, Finding, found, worst_first
 from tallystick.repair.repair import Step
+from tallystick.stores.places import is_old
 
 __all__ = ["CODES", "Finding", "Step", "check", "plan", "repair"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tallystick.decide import beliefs as decide
 from tallystick.decide.erasure import noun_in, words_of
-from tallystick.ledger.erase_everywhere import must_reach, remove_page
 from tallystick.projections.pages.rows import path_of
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Missing, NotFound
@@ -41,7 +40,7 @@ def preview(folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], us
     for number, (noun, name) in enumerate(things):
         if number not in has_words and not words[number].first and not any(words[number].ids):
             raise NotFound(f"no {noun} named {name!r:.80} with text to erase; run `tallystick log`")
-    copies = tuple(copied.root.name for copied in folder.ledger.folder.copies())
+    copies = folder.copies()
     gone = list[Episode]()
     for name in of_episodes:
         with suppress(Missing):  # its text was moved away; its name is here
@@ -55,15 +54,14 @@ def erase(
     names: Sequence[str], user: str, path: str,
 ) -> Erasure:  # fmt: skip
     """Destroy the words of everything that is named, and return what went."""
-    ledger = context.folder.ledger
-    must_reach(ledger.folder)
+    context.folder.must_reach()
     pages.look_at_all()  # a page may hold words of it that are not imported yet
     going = preview(context.folder, episodes, names, user, path)
     plain, things = _split(context.folder, names, user)
     context.gate.restate(things, user=user)
     for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
         pages.files.render_again(user, about)
-        remove_page(ledger.disk, ledger.folder, path_of(user, about))
+        context.folder.remove_page_from_copies(path_of(user, about))
     if nodes := [name for noun, name in things if noun == "node"]:
         graph_of(user).erase(*nodes)
     rest = [each for each in things if each[0] != "node"]

@@ -23,50 +23,31 @@ from tallystick.memory import settings
 from tallystick.records.clock import stamp
 from tallystick.records.display import display_lists
 from tallystick.records.errors import Refused
-from tallystick.repair.witness import seen_by_the_index
+from tallystick.stores.places import is_old
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
-    from tallystick.ledger.checkpoint import Claim, Keyring
-    from tallystick.ledger.ledger import Ledger
+    from tallystick.ledger.checkpoint import Keyring
     from tallystick.ledger.proof import Proof, Tree
-    from tallystick.ledger.verify import Report
     from tallystick.records.progress import Progress
     from tallystick.records.status import ChainFile, Kept
     from tallystick.records.times import Span
+    from tallystick.records.verification import Report
+    from tallystick.stores.open_folder import OpenFolder
 
 
 def verify_folder(
     folder: Path, *, processes: int = 1, on_progress: Progress | None = None, checkpoint: str = "", key: str = ""
 ) -> Report:
     """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
-    if settings.is_old(folder):
+    if is_old(folder):
         raise Refused(
             f"{folder} was written by chronomemory; "
             "`tallystick backup` imports it and makes a first copy", "place"
         )
-    from tallystick.ledger.verify import verify
+    from tallystick.repair.verify import verify_folder as verify
 
-    checkpoints = [_given(folder, checkpoint, key)] if checkpoint else []
-    seen = seen_by_the_index(folder)  # asked first, so that it cannot have read what is written while we read
-    if settings.keys_folder().is_dir():  # without a key there is nothing to check what was signed with
-        from tallystick.ledger.checkpoint import check
-
-        checkpoints = [*check(folder, settings.keyring()), *checkpoints]
-    return verify(folder, processes=processes, witnesses=seen, checkpoints=checkpoints, on_progress=on_progress)
-
-
-def _given(folder: Path, note: str, key: str) -> Claim:
-    """A checkpoint that somebody brought, checked by their key or by the one that is here."""
-    from tallystick.ledger.checkpoint import claim_of, verifier_of
-    from tallystick.ledger.genesis import ledger_id
-    from tallystick.ledger.layout import Folder
-    from tallystick.ledger.signed_note import NoteError, Verifier
-
-    try:
-        verifier = Verifier(key) if key else verifier_of(ledger_id(Folder(folder)), settings.keyring())
-        return claim_of(verifier.open(note), "the checkpoint that was given")
-    except NoteError as error:
-        raise Refused(f"invalid checkpoint: {error}", "proof") from None
+    ring = settings.keyring() if settings.keys_folder().is_dir() else None  # without a key nothing can be checked
+    return verify(folder, ring, processes=processes, on_progress=on_progress, checkpoint=checkpoint, key=key)
 
 
 def check_proof(text: str, key: str) -> dict[str, Any]:
@@ -85,8 +66,8 @@ def check_proof(text: str, key: str) -> dict[str, Any]:
 class LedgerService:
     """The ledger of one open memory."""
 
-    def __init__(self, ledger: Ledger, keyring: Keyring, must: Callable[[str, str], None]) -> None:
-        self._ledger, self._keyring, self._must = ledger, keyring, must
+    def __init__(self, folder: OpenFolder, keyring: Keyring, must: Callable[[str, str], None]) -> None:
+        self._ledger, self._root, self._keyring, self._must = folder.ledger, folder.root, keyring, must
 
     @cached_property
     def _tree(self) -> Tree:
@@ -102,13 +83,13 @@ class LedgerService:
     def folder(self) -> Path:
         """Where its files are, for whoever looks at these themselves. RolledBack if another ledger is there by now."""
         self._ledger.must_be_here()
-        return self._ledger.folder.root
+        return self._root
 
     @property
     def size(self) -> int:
         """How many events it has, those that others wrote among them."""
         self._ledger.refresh()
-        return self._ledger.end.seq + 1
+        return self._ledger.head.seq + 1
 
     def doubted(self) -> list[Span]:
         """The events whose times are doubted, because a clock was wrong; each row of them with the time they go by."""
@@ -134,7 +115,7 @@ class LedgerService:
     def verify(self, *, processes: int = 1, on_progress: Progress | None = None) -> Report:
         """Check every line, from the first that is here to the last."""
         self._ledger.refresh()
-        return verify_folder(self._ledger.folder.root, processes=processes, on_progress=on_progress)
+        return verify_folder(self._root, processes=processes, on_progress=on_progress)
 
     def checkpoint(self, *, repin: bool = False) -> str:
         """Sign the ledger's size, head and root; keep the note in the folder and pin it outside.
@@ -144,7 +125,7 @@ class LedgerService:
         from tallystick.ledger.checkpoint import take
 
         self._must("ledger", "repin" if repin else "checkpoint")
-        note = self._repin() if repin else take(self._ledger, self._keyring)
+        note = self._repin() if repin else take(self._ledger, self._root, self._keyring)
         if self._ledger.standing.erasures:
             self.note_erasures()  # in case that failed when something was erased
         return note
@@ -153,9 +134,9 @@ class LedgerService:
         from tallystick.ledger.checkpoint import take
         from tallystick.stores.open_folder import OpenFolder
 
-        open_folder = OpenFolder(self._ledger.folder.root, by=self._ledger.by)
+        open_folder = OpenFolder(self._root, by=self._ledger.by)
         try:
-            note = take(open_folder.ledger, self._keyring, repin=True)
+            note = take(open_folder.ledger, self._root, self._keyring, repin=True)
         finally:
             open_folder.close()
         self._ledger.refresh()
@@ -167,7 +148,7 @@ class LedgerService:
         from tallystick.ledger.proof import inclusion
 
         self._ledger.refresh()
-        self._ledger.chain().line(seq)  # if it is not there, nothing is signed for it either
+        self._ledger.line(seq)  # if it is not there, nothing is signed for it either
         note = self.checkpoint()
         return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring), self._tree)
 
@@ -178,7 +159,7 @@ class LedgerService:
 
         self._ledger.refresh()
         ledger, tree = self._ledger, self._tree
-        line = ledger.chain().line(seq).slice
+        line = ledger.line(seq).slice
         header = header_of(line)
 
         def steps(size: int, root: bytes) -> tuple[str, ...]:
@@ -189,7 +170,7 @@ class LedgerService:
                 verifier, path = verifier_of(self.id, self._keyring), steps(kept.size, bytes.fromhex(kept.root))
                 text = inclusion(ledger, seq, kept.note, verifier, tree)
                 return Proof(header, line.decode(), kept.size, kept.root, path, text, verifier.key)
-        size, root = ledger.end.seq + 1, ledger.tree().root()
+        size, root = ledger.head.seq + 1, ledger.tree().root()
         return Proof(header, line.decode(), size, root.hex(), steps(size, root))
 
     def checkpoints(self) -> list[Kept]:
@@ -199,13 +180,13 @@ class LedgerService:
         return self._kept() if settings.keys_folder().is_dir() else []
 
     def _kept(self) -> list[Kept]:
-        from tallystick.ledger.checkpoint import check
         from tallystick.records.status import Kept
+        from tallystick.repair.verify import checkpoints_of
 
         found = list[Kept]()
-        for seen in check(self._ledger.folder.root, self._keyring):
-            whose, witness = seen.ledger or self.id, seen.witness
-            path = self._keyring.pin_path(whose) if seen.outside else self._ledger.folder.checkpoint
+        for seen in checkpoints_of(self._root, self._keyring):
+            whose, witness, path = seen.ledger or self.id, seen.witness, seen.path
+            assert path is not None
             kept = Kept(str(path), witness.name, seen.outside, written(path), ledger=whose, trouble=seen.doubt)
             if seen.root:
                 note = ""
@@ -219,13 +200,7 @@ class LedgerService:
         """The files of the chain that are here: those that are sealed, then the one that grows. One that is being moved
         meanwhile has no size."""
         self._ledger.refresh()
-        from tallystick.records.status import ChainFile
-
-        root, found = self._ledger.folder.root, list[ChainFile]()
-        for path, first, last in self._ledger.chain().segments:
-            size = path.stat().st_size if path.exists() else 0
-            found.append(ChainFile(str(path.relative_to(root)), first, last, size))
-        return found
+        return self._ledger.segments()
 
     def check_proof(self, text: str, key: str | None = None) -> dict[str, Any]:
         """What a proof proves. Raises Refused if it proves nothing."""
@@ -244,7 +219,7 @@ class LedgerService:
     def note_erasures(self) -> None:
         """Add what was erased to the pin, so that a restore of an older copy erases it again."""
         if self._keyring.pin(self.id):
-            events = self._ledger.events(self._ledger.chain().first)
+            events = self._ledger.events(self._ledger.first)
             gone = [line for event in events if event.op == fmt.ERASE and event.body for line in event.body["lines"]]
             self._keyring.add_erased(self.id, gone)
 

@@ -54,7 +54,7 @@ def log_page(
     if min(limit, reach) < 1 or min(before or 0, after or 0) < 0:
         raise Refused("limit must be 1 or more, and event numbers begin at 0")
     with folder.ledger.reading():
-        first, end = folder.ledger.chain().first, folder.ledger.end.seq + 1
+        first, end = folder.ledger.first, folder.ledger.head.seq + 1
     having = sought.needles()
 
     def read(start: int, stop: int) -> Iterator[Event]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from tallystick.ledger.checkpoint import Keyring
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.protocol import Ledger
 from tallystick.memory import settings
 from tallystick.memory.maintenance.ledger import written
 from tallystick.records.errors import Damaged
@@ -28,20 +28,20 @@ def status_of(open_folder: OpenFolder, ring: Keyring, user: str) -> Status:
     from tallystick.projections.vectors.names import how_many
 
     with open_folder.known():
-        state, ledger, folder = open_folder.state, open_folder.ledger, open_folder.ledger.folder
+        state, ledger, root = open_folder.state, open_folder.ledger, open_folder.root
         pin = ring.pin(ledger.standing.ledger)
         asked = state.reviews.waiting(user, ledger.now())
         return Status(
-            str(folder.root), state.count(user, "active"), state.count(user, "tombstone"), ledger.end.seq + 1,
-            ledger.standing.ledger, ledger.end.ts, os.access(folder.wal, os.W_OK), str(ledger.trouble or ""),
-            settings.unsafe_place(folder.root), pin.size if pin else None,
+            str(root), state.count(user, "active"), state.count(user, "tombstone"), ledger.head.seq + 1,
+            ledger.standing.ledger, ledger.head.ts, open_folder.may_be_written(), str(ledger.trouble or ""),
+            settings.unsafe_place(root), pin.size if pin else None,
             checkpoint_at=written(ring.pin_path(ledger.standing.ledger)) if pin else "",
             by=_last_client(open_folder, user), learned=_learned(open_folder, user), episodes=state.episodes.held(user),
-            pages=sum(1 for _ in (folder.root / "memory" / path_of(user, NOTES)).parent.glob("*.md")),
-            entities=entities(folder.index, user), paths=len(state.paths.names(user)),
-            vectors=how_many(folder.root / "vectors", user), waiting=len(asked),
+            pages=sum(1 for _ in (root / "memory" / path_of(user, NOTES)).parent.glob("*.md")),
+            entities=entities(open_folder.rows_path, user), paths=len(state.paths.names(user)),
+            vectors=how_many(root / "vectors", user), waiting=len(asked),
             reviews=tuple(PendingReview(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
-            size=_size(folder.root), times=_times(ledger),
+            size=_size(root), times=_times(ledger),
         )  # fmt: skip
 
 
@@ -64,8 +64,8 @@ def _learned(open_folder: OpenFolder, user: str) -> int:
 
 def _last_client(open_folder: OpenFolder, user: str) -> str:
     """The client that wrote the last of the user's events, if it is among the last."""
-    end = open_folder.ledger.end.seq
-    start = max(end - _LOOKED_AT + 1, open_folder.ledger.chain().first)
+    end = open_folder.ledger.head.seq
+    start = max(end - _LOOKED_AT + 1, open_folder.ledger.first)
     try:
         events = reversed(list(open_folder.events_of(user, start)))
         return next((each.by for each in events if open_folder.owner(each)), "")

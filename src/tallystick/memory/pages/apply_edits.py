@@ -25,11 +25,11 @@ from tallystick.projections.pages.paragraphs import same_words
 from tallystick.projections.pages.render import Completion
 from tallystick.projections.pages.rows import Entry
 from tallystick.records import ids
+from tallystick.records.belief import Version
 from tallystick.records.clock import stamp
 from tallystick.records.display import counted
 from tallystick.records.errors import Moved, NeedsApproval, NotFound, Refused
 from tallystick.records.event import Draft
-from tallystick.records.history import Version
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES, SyncNote
 from tallystick.records.review import Action
@@ -64,7 +64,7 @@ class EditApplier:
         self._page_about = about
         self._about = "" if about == NOTES else about
         self._times: dict[bytes, int] = {}
-        self._coming: set[str] = set()
+        self._coming, self._there = set[str](), set[str]()
         self._named: list[tuple[Written, str]] = []  # what was added, and as what
         self._hidden: set[int] = set()  # lines with something that was masked
 
@@ -74,6 +74,7 @@ class EditApplier:
             found.front, kinds = self._masks.edited_fields(found.front)
             if kinds:
                 self._tell(0, f"masked {counted(kinds)}")
+        self._there = set(found.there)
         self._coming = {each.entry.id for each in found.changes if each.kind == edits.NEW and each.entry}
         with self._ledger.batch():
             said = found.front.items()
@@ -127,9 +128,11 @@ class EditApplier:
             return
         name = entry.id if entry.id and is_id(entry.id) and not self._state.taken(entry.id) else ""
         key = "" if name else self._key(entry)
-        if key and (said := self._state.said(self._user, PAGE_EDIT, key)):
-            self._known(entry, said[0])
-            return
+        while key and (said := self._state.said(self._user, PAGE_EDIT, key)):
+            if self._there.isdisjoint(self._state.ids_of(said[0])):
+                self._known(entry, said[0])
+                return
+            key = self._key(entry)  # that one is on the page: this one says it once more
         if not name:  # a fresh id, with the minute that stands in the heading
             name = ids.belief_id(entry.at.isoformat(), self._state.taken) if entry.at else self._draw()()
         fields = self._fields(entry)
@@ -235,7 +238,7 @@ class EditApplier:
 
     def _versions(self, held: CurrentVersion) -> list[Version]:
         """A belief as it was, version by version."""
-        first = max(held.first, self._ledger.chain().first)
+        first = max(held.first, self._ledger.first)
         return list(timeline.history(self._ledger.events(first), self._state.ids_of(held)))
 
     def _tags(self, entry: Written, row: Entry) -> tuple[str, ...]:

@@ -9,20 +9,16 @@ Whoever writes pages holds `pages.lock`, so that two processes do not write one 
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
-from tallystick.memory.core.event_stream import events_from
 from tallystick.memory.core.follower import Follower
 from tallystick.memory.core.masking import Masker
 from tallystick.projections.database import wait_for_lock
-from tallystick.projections.follower import Bookmark
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.markdown import Page, parse
 from tallystick.projections.markdown.zone import zone_name, zone_named
@@ -31,14 +27,14 @@ from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, Rendering
 from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import OWNER
-from tallystick.records.errors import Busy, Refused
+from tallystick.records.errors import Busy, NotWritten, Refused
 from tallystick.records.event import Event
 from tallystick.records.operations import PAGE_PUT
+from tallystick.records.progress import Progress
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage, PageFolder, Read
-
-Answer = TypeVar("Answer")
 
 _PATIENCE = 30.0
 
@@ -46,8 +42,7 @@ _PATIENCE = 30.0
 class PagesAt(Follower[PagesFile]):
     """The pages of one folder."""
 
-    called = "the pages are"
-    wrong = (sqlite3.DatabaseError,)
+    name, called = "pages", "the table of pages"
 
     def __init__(
         self, folder: OpenFolder, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
@@ -55,12 +50,8 @@ class PagesAt(Follower[PagesFile]):
         super().__init__(folder)
         self.draw, self.masks = folder.draw, masks
         self._zone_of, self._hard_limit = zone, hard_limit
-        self.folder = PageFolder(self.ledger.folder.pages, self.ledger.disk)
+        self.folder = PageFolder(folder.files.pages, folder.disk)
         self._paused, self._is_working = 0, False
-
-    @property
-    def place(self) -> Path:
-        return self.ledger.folder.pages_index
 
     @cached_property
     def zone(self) -> tzinfo:
@@ -78,7 +69,7 @@ class PagesAt(Follower[PagesFile]):
             if self._is_working:
                 yield
                 return
-            fd = os.open(self.ledger.folder.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(self.open_folder.files.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 if not wait_for_lock(fd, _PATIENCE):
                     raise Busy("another program is writing pages; try again")
@@ -111,61 +102,34 @@ class PagesAt(Follower[PagesFile]):
     def behind(self) -> int:
         """The number of events that the rows lack."""
         with self._lock:
-            return self.ledger.end.seq - self._open().bookmark().seq
+            return self.ledger.head.seq - self._open().bookmark().seq
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
-    def level(self) -> PagesFile:
-        """The rows, with everything in them that the ledger has."""
+    def _made(self, path: Path | str, *, writable: bool = True) -> PagesFile:
+        return PagesFile(path, self._hard_limit(), writable=writable)
+
+    def level(self, on_progress: Progress | None = None) -> PagesFile:
+        """The rows, in the file: what is done to pages is noted in them."""
         with self.ledger.reading(), self._lock:
-            return self._leveled()
+            db = self._leveled(on_progress)
+            if db.is_temporary and self.ledger.writable:
+                raise NotWritten(f"{self.place} could not be written; make room and try again")
+            self._serve(db, compared=True)
+            return db
 
-    def _leveled(self) -> PagesFile:
-        """The same, for one who has his turn and has read on."""
-        self.ledger.must_be_whole()
-        for tried in range(3):
-            try:
-                return self._level()
-            except self.wrong as error:
-                self.fix(error, is_last=tried == 2)
-            except OSError as error:
-                raise self._in_the_way(error) from error
-        raise AssertionError("unreachable")
+    def _serve(self, rows: PagesFile, *, compared: bool) -> None:
+        rows.ledger = self.open_folder.view() if compared else None
 
-    def read(self, question: Callable[[PagesFile], Answer]) -> Answer:
-        """Query the rows. If that finds them damaged, they are rebuilt, and it is done once more."""
-        with self.ledger.reading(), self._lock:
-            return self._answered(lambda: self._ask(question), question)
-
-    def _ask(self, question: Callable[[PagesFile], Answer]) -> Answer:
-        try:
-            return question(self._leveled())
-        except sqlite3.DatabaseError as error:
-            self.fix(error)
-        db = self._leveled()
-        db.ledger = None  # it was made from the ledger a moment ago
-        return question(db)
-
-    def _made(self, path: Path | str) -> PagesFile:
-        return PagesFile(path, self._hard_limit())
-
-    def _level_with(self, db: PagesFile) -> PagesFile:
-        db = super()._level_with(db)
-        db.ledger = self.open_folder.view()
-        return db
-
-    def _read_on(self, db: PagesFile, mark: Bookmark) -> Bookmark:
-        """From the bookmark on; where that was moved away, the current state."""
-        end = self.ledger.end
-        if mark.seq + 1 >= self.ledger.chain().first:
-            return db.catch_up(events_from(self.ledger, mark.seq + 1))
-        db.empty()
-        return db.catch_up(self._current(), mark=Bookmark(end.seq, end.hash))
+    def _begin_in_the_middle(self, rows: PagesFile) -> None:
+        """The current state."""
+        end = self.ledger.head
+        rows.catch_up(self._current(), mark=Bookmark(end.seq, end.hash))
 
     def _current(self) -> Iterator[Event]:
         """The fronts of pages, and the last version of each belief, unless its user has cleaned everything away."""
         if self.state.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
-            yield Event(0, self.ledger.end.ts, "", "", "ledger:snapshot", "", None)
+            yield Event(0, self.ledger.head.ts, "", "", "ledger:snapshot", "", None)
         for (user, about), front in self.state.pages.fronts():
             body = {"user": user, "about": about, "front": dict(front)}
             yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)
@@ -174,16 +138,9 @@ class PagesAt(Follower[PagesFile]):
             if not belief or event.seq >= self.state.pages.cleaned(belief.get("user", OWNER)):
                 yield event
 
-    def rebuild(self) -> PagesFile:
-        """The rows, rebuilt from the ledger, all or none. What is known of the files is kept."""
-        with self.ledger.reading(), self._lock:
-            try:
-                db = self.level()
-                with db.rebuilt():
-                    self._level_with(db)
-            except self.wrong as error:
-                self.fix(error)
-            return self.level()
+    def _catch_up(self, rows: PagesFile, on_progress: Progress | None = None) -> None:
+        super()._catch_up(rows, on_progress)
+        rows.put_back()
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,6 @@ from tallystick.decide import beliefs, pages, review_request as asking, reviews 
 from tallystick.memory.pages.apply_edits import Adopted, EditApplier
 from tallystick.memory.pages.files import PagesAt, is_blank
 from tallystick.projections.database import Stale, has_no_room
-from tallystick.projections.follower import Bookmark
 from tallystick.projections.markdown import Page, Span, entity_of
 from tallystick.projections.pages.base import Base, mark_of
 from tallystick.projections.pages.edits import (
@@ -49,9 +48,10 @@ from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.paragraphs import same_words
 from tallystick.projections.pages.render import Completion, is_on_another_clock
 from tallystick.projections.pages.rows import Entry, File, path_of
+from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import PREFIXES
-from tallystick.records.errors import Moved, NotFound, Refused
+from tallystick.records.errors import Busy, Moved, NotFound, Refused
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES, Synced, SyncNote
 from tallystick.records.review import Action, Review
@@ -140,9 +140,10 @@ class Sync:
             try:
                 raced = self._once(wanted)
             except sqlite3.Error as error:
-                is_last = tried == _TRIES - 1
                 if has_no_room(error) or isinstance(error, Stale):
-                    self._at.fix(error, is_last=is_last)
+                    self._at.fix(error, tried)
+                if tried == _TRIES - 1:
+                    raise Busy(f"the tables of pages could not be read ({error}); try again") from error
                 if not isinstance(error, Stale):
                     raise
                 continue
@@ -305,7 +306,7 @@ class Sync:
 
     @cached_property
     def _is_whole(self) -> bool:
-        return self._at.ledger.chain().first == 0
+        return self._at.ledger.first == 0
 
     def _whose(self, db: PagesFile, path: str, page: Page) -> tuple[str, str] | None:
         """Whose page a file is that nobody knows, and what it is about."""
@@ -348,7 +349,7 @@ class Sync:
             self._held.add(each.path)
             return
         digest = each.file.digest if each.file and each.file.digest else b""
-        base = each.base or Base(digest, self._at.ledger.end.seq, "")
+        base = each.base or Base(digest, self._at.ledger.head.seq, "")
         adopter = EditApplier(self._at, each.path, each.user, each.about, base, each.rows, each.adopted)
         if each.found.changes or each.found.front:
             adopter.run(each.found, is_new=each.file is None)

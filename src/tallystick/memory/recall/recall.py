@@ -21,12 +21,10 @@ from tallystick.memory.core.arguments import can_be_written, check, check_frame,
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.vector_maker import VectorMaker, making
 from tallystick.memory.trust.sources import withheld_episode
+from tallystick.records.belief import Moment
 from tallystick.records.clock import parse_moment, said_time, stamp
 from tallystick.records.errors import Refused
-from tallystick.records.frame import Frame
-from tallystick.records.history import Moment
-from tallystick.records.recall import FilledFrame, Hit, NearMiss, Query, RecallResult
-from tallystick.records.receipt import Receipt
+from tallystick.records.recall import FilledFrame, Frame, Hit, NearMiss, Query, RecallResult, Receipt
 from tallystick.records.trust import Distrust
 from tallystick.text.claims import Claim, claim_of, conflict, gist
 
@@ -82,7 +80,7 @@ class RecallService:
 
     @property
     def _vectors_folder(self) -> Path | None:
-        return self._folder.ledger.folder.root / "vectors" if self._folder.ledger.writable else None
+        return self._folder.root / "vectors" if self._folder.ledger.writable else None
 
     @cached_property
     def _maker(self) -> VectorMaker:
@@ -134,9 +132,9 @@ class RecallService:
             return datetime.fromisoformat(stamp(believed_at))
         if isinstance(believed_at, str):
             return datetime.fromisoformat(parse_moment(believed_at))
-        chain = self._folder.ledger.chain()
-        place = min(max(at, chain.first), self._folder.ledger.end.seq)
-        return datetime.fromisoformat(chain.line(place).event().ts)
+        ledger = self._folder.ledger
+        place = min(max(at, ledger.first), ledger.head.seq)
+        return datetime.fromisoformat(ledger.line(place).event().ts)
 
     def _named(self, without: str | Iterable[str], user: str, path: str) -> list[str]:
         """What is left out; a belief by any of its names is left out in all its versions."""
@@ -258,7 +256,7 @@ class RecallService:
         return frame.cache is not None and not self._folder.ledger.in_batch()
 
     def _head(self) -> Head:
-        end = self._folder.ledger.end
+        end = self._folder.ledger.head
         return end.seq, end.hash
 
     def _keep(
@@ -442,7 +440,7 @@ class RecallService:
         ledger = self._folder.ledger
         with ledger.reading():
             erasures = ledger.standing.erasures
-            self._index.read(lambda file: sweep(ledger.folder.root / "vectors", file, erasures))
+            self._index.read(lambda file: sweep(self._folder.root / "vectors", file, erasures))
 
 
 def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:

@@ -23,7 +23,7 @@ from tallystick.records.display import display_lists
 from tallystick.records.errors import Damaged, NotFound, Refused, TallystickError
 from tallystick.records.operations import RECEIPT_PUT
 from tallystick.records.policy import DEFAULT
-from tallystick.records.receipt import WORDED, Receipt, has_words
+from tallystick.records.recall import WORDED, Receipt, has_words
 from tallystick.stores.open_folder import OpenFolder
 
 GROUP = 32  # receipts that are written together
@@ -125,7 +125,7 @@ class ReceiptStore:
     def _read(self, seq: int) -> list[Receipt]:
         """The receipts of one event; none, if it was moved away or emptied."""
         ledger = self._folder.ledger
-        if seq < ledger.chain().first:
+        if seq < ledger.first:
             return []
         for event in ledger.events(seq, seq + 1):
             if event.op == RECEIPT_PUT and event.body is not None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tallystick.memory.core.arguments import NOW
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.records.errors import NotFound
-from tallystick.records.recall import Hit, Query, Replayed
-from tallystick.records.receipt import BLANK, Receipt
+from tallystick.records.recall import BLANK, Hit, Query, Receipt, Replayed
 
 if TYPE_CHECKING:
     from tallystick.memory.recall.recall import RecallService

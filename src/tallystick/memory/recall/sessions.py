@@ -13,7 +13,7 @@ from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records import ids
 from tallystick.records.display import display_lists
 from tallystick.records.errors import NotFound
-from tallystick.records.frame import Frame
+from tallystick.records.recall import Frame
 from tallystick.stores.open_folder import OpenFolder
 
 

@@ -32,7 +32,7 @@ class Outlet:
         if getattr(self._now, "is_inside", False):
             return method(of, *given, **named)
         name, noun = method.__name__, _NOUNS.get(type(of).__name__, "")
-        before = self._rule.folder.ledger.end.seq if name in _STATING else None
+        before = self._rule.folder.ledger.head.seq if name in _STATING else None
         try:
             with self._inside():
                 if not self.reader.is_person and (given or named):

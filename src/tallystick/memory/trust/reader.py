@@ -23,7 +23,6 @@ from tallystick.consolidate.classify import Deltas
 from tallystick.decide.actions import on_page
 from tallystick.decide.gate import Verdict
 from tallystick.ledger.proof import Proof
-from tallystick.ledger.verify import Report
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarantine
 from tallystick.projections.pages.rows import title_of
@@ -32,14 +31,11 @@ from tallystick.records import (
     entity,
     evaluation,
     event,
-    frame,
     health,
-    history,
     page,
     path,
     proposal,
     recall,
-    receipt,
     relation,
     review,
     rule,
@@ -50,7 +46,7 @@ from tallystick.records import (
     trust,
 )
 from tallystick.records.audit import AuditLine
-from tallystick.records.belief import Belief, RememberResult
+from tallystick.records.belief import Belief, Change, RememberResult, Version, Why
 from tallystick.records.display import DisplayList
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound
@@ -60,15 +56,14 @@ from tallystick.records.fact import Fact
 from tallystick.records.graph import events as memory_event, nodes as graph
 from tallystick.records.graph.envelope import GraphEnvelope, Records
 from tallystick.records.graph.nodes import line_of
-from tallystick.records.history import Change, Why
 from tallystick.records.operations import DELTA_NOOP
 from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo
 from tallystick.records.path import ABANDONED, Conflict, MemoryPath, Merged, Tree, without_quote
 from tallystick.records.policy import Policy
-from tallystick.records.recall import Hit, RecallResult, Replayed
-from tallystick.records.receipt import Receipt
+from tallystick.records.recall import Hit, RecallResult, Receipt, Replayed
 from tallystick.records.review import Action, Review
 from tallystick.records.rule import Consolidated, Finding, Malformed
+from tallystick.records.verification import Report
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.phase.graph import merge as merging, traverse as walk
 
@@ -470,16 +465,16 @@ OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or writte
     Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, RememberResult, Verdict,
     audit.AuditLine,
     entity.Known, transfer.Exported, transfer.TakenIn, page.Compaction, recall.Dropped, recall.FilledFrame,
-    frame.Frame,
+    recall.Frame,
     graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, entity.ProposedMerge, health.StoreHealth,
     transfer.Imported, transfer.Skipped, event.LogPage, rule.Finding, memory_event.MemoryEvent, path.Conflict,
     path.Merged, merging.Likeness, merging.Outcome, entity.NamedEntity, entity.Relation, page.PageInfo, page.PageText,
     page.Synced, path.Tree, status.ChainFile, status.Kept, Proof, proposal.Proposal, recall.NearMiss,
     recall.Replayed, relation.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
-    rule.ConsolidationRule, rule.RuleStatus, status.PendingReview, status.Erasure, status.Status, history.Change,
-    history.Version, times.Span, trust.Distrust, trust.SourceStatus, receipt.Receipt, evaluation.KnownQuestion,
+    rule.ConsolidationRule, rule.RuleStatus, status.PendingReview, status.Erasure, status.Status, Change,
+    Version, times.Span, trust.Distrust, trust.SourceStatus, recall.Receipt, evaluation.KnownQuestion,
     evaluation.Verdict,
-    walk.Expansion, walk.Way, history.Why,
+    walk.Expansion, walk.Way, Why,
 })  # fmt: skip
 
 

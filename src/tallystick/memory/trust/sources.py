@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
     from tallystick.memory.core.index import IndexService
     from tallystick.projections.index.file import IndexFile
-    from tallystick.records.history import Moment
+    from tallystick.records.belief import Moment
     from tallystick.stores.open_folder import OpenFolder
 
 

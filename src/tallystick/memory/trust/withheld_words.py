@@ -8,7 +8,7 @@ person wrote what came through the command line, Python or the page, and the res
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tallystick.decide.trust import withheld as distrusted
 from tallystick.memory.core.gate import WriteGate
@@ -19,10 +19,8 @@ from tallystick.records.policy import DEFAULT
 from tallystick.records.schema import PERSONS, WRITER_TRUST
 from tallystick.state import history as timeline
 from tallystick.state.sources import LATEST
+from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
-
-if TYPE_CHECKING:
-    from tallystick.state.version import CurrentVersion
 
 NOT_TRUSTED = "its source is not trusted; recall leaves it out"
 PENDING = "pending approval; recall leaves it out"
@@ -120,7 +118,7 @@ class Quarantine:
     def has_distrusted_description(self, user: str, about: str) -> bool:
         """Whether a distrusted source described a page."""
         ledger = self.folder.ledger
-        known = (ledger.end.seq, user, tuple(each.seq for each in self.state.distrusts.of(user)))
+        known = (ledger.head.seq, user, tuple(each.seq for each in self.state.distrusts.of(user)))
         if known[2] and known != self._described[0]:
             events = (event for event in self.folder.events_of(user) if event.op == PAGE_PUT)
             pages = frozenset(each.body["about"] for each in events if each.body and self.is_written_by(each.seq))
@@ -163,7 +161,7 @@ class Quarantine:
     def _event(self, seq: int) -> Event | None:
         ledger = self.folder.ledger
         with ledger.reading():
-            is_here = ledger.chain().first <= seq <= ledger.end.seq
+            is_here = ledger.first <= seq <= ledger.head.seq
             return next(iter(ledger.events(seq, seq + 1)), None) if is_here else None
 
     # -- names -------------------------------------------------------------------------------------------------------

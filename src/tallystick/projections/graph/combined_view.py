@@ -144,7 +144,7 @@ def _with(record: RecordFields, name: str, value: Any) -> RecordFields:
 
 # -- merges, as the rows have them -------------------------------------------------------------------------------------
 
-_MERGES = 'SELECT node, "into", told, seq FROM merges WHERE user = ? AND '
+_MERGES = 'SELECT node, "into", told, seq FROM graph_merges WHERE user = ? AND '
 
 
 def _merges(rows: sqlite3.Cursor) -> Iterator[Merge]:
@@ -190,7 +190,7 @@ def family_of(db: sqlite3.Connection, user: str, node: str) -> set[str]:
 def is_there(db: sqlite3.Connection, user: str, node: str) -> bool:
     """True if somebody saved that node, or a fact is about it."""
     asked = (
-        "SELECT 1 FROM entities WHERE user = ? AND node = ?",
-        "SELECT 1 FROM nodes WHERE user = ? AND id = ? AND said IS NOT NULL",
+        "SELECT 1 FROM graph_entities WHERE user = ? AND node = ?",
+        "SELECT 1 FROM graph_nodes WHERE user = ? AND id = ? AND said IS NOT NULL",
     )
     return any(db.execute(question, (user, node)).fetchone() for question in asked)

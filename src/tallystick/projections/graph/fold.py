@@ -72,12 +72,12 @@ def _merge(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 def _propose(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     told = ProposedMerge(body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts)
     values = (body["user"], *sorted(told[:2]), told.text(), event.seq)
-    rows.db.execute("INSERT OR REPLACE INTO proposals VALUES (?, ?, ?, ?, ?)", values)
+    rows.db.execute("INSERT OR REPLACE INTO graph_proposals VALUES (?, ?, ?, ?, ?)", values)
 
 
 def _dismiss(rows: Rows, _: Event, body: dict[str, Any]) -> None:
     pair = (body["user"], *sorted((body["node"], body["into"])))
-    rows.db.execute("DELETE FROM proposals WHERE user = ? AND one = ? AND other = ?", pair)
+    rows.db.execute("DELETE FROM graph_proposals WHERE user = ? AND one = ? AND other = ?", pair)
 
 
 # -- what beliefs say ------------------------------------------------------------------------------------------------

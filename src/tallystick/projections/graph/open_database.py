@@ -1,4 +1,4 @@
-"""`graph.db`: its tables, and the open file.
+"""The graph, as tables that follow the ledger. Their names begin with `graph_`, which is left out here.
 
 `nodes` and `edges` have the combined view of the graph: a record's `line` as an envelope has it. `said` is the line
 that somebody saved: empty where it is the same, NULL where nobody saved any and all of it follows from beliefs; `saved`
@@ -15,99 +15,98 @@ costs as much as what is found.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
 import orjson
 
-from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.graph import fold
 from tallystick.projections.graph.combined_view import Merge, merge_of, merges_into
 from tallystick.projections.graph.recorded import Comparison
 from tallystick.projections.graph.rows import Rows, said_in
+from tallystick.projections.table_set import TableSet, pending_tables
 from tallystick.records.entity import ProposedMerge, thing_key
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KINDS
 from tallystick.records.graph.nodes import RecordFields
 from tallystick.records.trust import Distrust
 
-SHAPE = 7  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 8  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
-    BOOKMARK_TABLE,
-    *PENDING_TABLES,
-    """CREATE TABLE nodes (
+    *pending_tables("graph"),
+    """CREATE TABLE graph_nodes (
         user TEXT NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, is_merged INTEGER NOT NULL, line BLOB NOT NULL,
         said BLOB, saved INTEGER, PRIMARY KEY (user, id)
     ) WITHOUT ROWID""",
-    "CREATE INDEX nodes_kind ON nodes (user, kind, id)",
-    """CREATE TABLE edges (
+    "CREATE INDEX graph_nodes_kind ON graph_nodes (user, kind, id)",
+    """CREATE TABLE graph_edges (
         user TEXT NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT NULL,
         line BLOB NOT NULL, said BLOB, saved INTEGER, PRIMARY KEY (user, id)
     ) WITHOUT ROWID""",
-    "CREATE INDEX edges_source ON edges (user, source, id)",
-    "CREATE INDEX edges_target ON edges (user, target, id)",
-    "CREATE INDEX edges_kind ON edges (user, kind, id)",
-    """CREATE TABLE others (
+    "CREATE INDEX graph_edges_source ON graph_edges (user, source, id)",
+    "CREATE INDEX graph_edges_target ON graph_edges (user, target, id)",
+    "CREATE INDEX graph_edges_kind ON graph_edges (user, kind, id)",
+    """CREATE TABLE graph_others (
         n INTEGER PRIMARY KEY, user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, line BLOB NOT NULL,
         saved INTEGER NOT NULL, UNIQUE (user, part, id)
     )""",
     # what was last saved by a program that is trusted less than a person
-    """CREATE TABLE programs (
+    """CREATE TABLE graph_programs (
         user TEXT NOT NULL, part TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (user, part, id)
     ) WITHOUT ROWID""",
-    "CREATE TABLE heads (user TEXT PRIMARY KEY, told TEXT NOT NULL, saved TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE graph_heads (user TEXT PRIMARY KEY, told TEXT NOT NULL, saved TEXT NOT NULL) WITHOUT ROWID",
     # the node that each was merged into, and its names
-    """CREATE TABLE merges (
+    """CREATE TABLE graph_merges (
         user TEXT NOT NULL, node TEXT NOT NULL, "into" TEXT NOT NULL, told TEXT NOT NULL, seq INTEGER NOT NULL,
         PRIMARY KEY (user, node)
     ) WITHOUT ROWID""",
-    'CREATE INDEX merges_into ON merges (user, "into", seq)',
+    'CREATE INDEX graph_merges_into ON graph_merges (user, "into", seq)',
     # merges that somebody proposed, by the two nodes in order
-    """CREATE TABLE proposals (
+    """CREATE TABLE graph_proposals (
         user TEXT NOT NULL, one TEXT NOT NULL, other TEXT NOT NULL, told TEXT NOT NULL, seq INTEGER NOT NULL,
         PRIMARY KEY (user, one, other)
     ) WITHOUT ROWID""",
-    """CREATE TABLE facts (
+    """CREATE TABLE graph_facts (
         id TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL,
         object TEXT NOT NULL, subject_key TEXT NOT NULL, object_key TEXT NOT NULL, weight REAL NOT NULL,
         valid_from TEXT NOT NULL, valid_to TEXT NOT NULL, ended TEXT NOT NULL, at TEXT NOT NULL, seq INTEGER NOT NULL,
         stated INTEGER NOT NULL, versions TEXT NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL
     ) WITHOUT ROWID""",
-    "CREATE INDEX facts_subject ON facts (user, subject_key)",
-    "CREATE INDEX facts_object ON facts (user, object_key)",
-    "CREATE INDEX facts_source ON facts (user, source, target, ended, seq)",
-    """CREATE TABLE names (
+    "CREATE INDEX graph_facts_subject ON graph_facts (user, subject_key)",
+    "CREATE INDEX graph_facts_object ON graph_facts (user, object_key)",
+    "CREATE INDEX graph_facts_source ON graph_facts (user, source, target, ended, seq)",
+    """CREATE TABLE graph_names (
         user TEXT NOT NULL, key TEXT NOT NULL, node TEXT NOT NULL, is_said INTEGER NOT NULL, seq INTEGER NOT NULL,
         PRIMARY KEY (user, key, node, is_said)
     ) WITHOUT ROWID""",
-    "CREATE INDEX names_node ON names (user, node, is_said)",
-    """CREATE TABLE mentions (
+    "CREATE INDEX graph_names_node ON graph_names (user, node, is_said)",
+    """CREATE TABLE graph_mentions (
         user TEXT NOT NULL, node TEXT NOT NULL, seq INTEGER NOT NULL, fact TEXT NOT NULL, ended TEXT NOT NULL,
         PRIMARY KEY (user, node, seq, fact)
     ) WITHOUT ROWID""",
-    "CREATE INDEX mentions_ended ON mentions (user, node, ended)",
-    """CREATE TABLE entities (
+    "CREATE INDEX graph_mentions_ended ON graph_mentions (user, node, ended)",
+    """CREATE TABLE graph_entities (
         user TEXT NOT NULL, node TEXT NOT NULL, told INTEGER NOT NULL, held INTEGER NOT NULL,
         PRIMARY KEY (user, node)
     ) WITHOUT ROWID""",
     # the fact of each version of a belief
-    "CREATE TABLE versions (id TEXT PRIMARY KEY, fact TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE graph_versions (id TEXT PRIMARY KEY, fact TEXT NOT NULL) WITHOUT ROWID",
     # who was distrusted when the rows were made, as JSON
-    "CREATE TABLE distrusted (only INTEGER PRIMARY KEY CHECK (only = 1), sources TEXT NOT NULL)",
+    "CREATE TABLE graph_distrusted (only INTEGER PRIMARY KEY CHECK (only = 1), sources TEXT NOT NULL)",
 )
 
 
-class GraphFile(Followed):
+class GraphFile(TableSet):
     """The graphs of all users of a folder. `ledger` is the name in derived records."""
 
-    shape, tables = SHAPE, TABLES
-    cache = "PRAGMA cache_size=-32000"
+    name, shape, tables = "graph", SHAPE, TABLES
 
-    def __init__(self, path: Path | str, ledger: str) -> None:
+    def __init__(self, path: Path | str | sqlite3.Connection, ledger: str, *, writable: bool = True) -> None:
         self.ledger = ledger
         self._distrusts: list[Distrust] = []
-        super().__init__(path)
+        super().__init__(path, writable=writable)
         self.comparison = Comparison(self.db, ledger)
 
     def take(self, events: Iterable[Event]) -> None:
@@ -115,14 +114,13 @@ class GraphFile(Followed):
         for event in events:
             fold.apply(rows, event)
         rows.flush()
-        self.db.execute("INSERT OR REPLACE INTO distrusted VALUES (1, ?)", (_sources(self._distrusts),))
+        self.db.execute("INSERT OR REPLACE INTO graph_distrusted VALUES (1, ?)", (_sources(self._distrusts),))
 
-    def distrust(self, distrusts: list[Distrust]) -> None:
-        """From now on leave out what these sources said. Rows made under another list are dropped."""
+    def is_made_under(self, distrusts: list[Distrust]) -> bool:
+        """Whether the rows leave out what these sources said, and nothing else. From now on those of new events do."""
         self._distrusts = distrusts
-        row = self.db.execute("SELECT sources FROM distrusted").fetchone()
-        if row and row[0] != _sources(distrusts):
-            self.empty()
+        row = self.db.execute("SELECT sources FROM graph_distrusted").fetchone()
+        return row is None or row[0] == _sources(distrusts)
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
@@ -130,14 +128,14 @@ class GraphFile(Followed):
         """A record, as an envelope has it."""
         table, of = (part, ()) if part in ("nodes", "edges") else ("others", (part,))
         where = "user = ? AND part = ? AND id = ?" if of else "user = ? AND id = ?"
-        found = self._lines(user, part, f"SELECT id, line, saved FROM {table} WHERE {where}", user, *of, name)
+        found = self._lines(user, part, f"SELECT id, line, saved FROM graph_{table} WHERE {where}", user, *of, name)
         return found[0] if found else None
 
     def lines(self, user: str, part: str) -> list[bytes]:
         """All of a part, by id; events in the order in which they came."""
         if part in ("nodes", "edges"):
-            return self._lines(user, part, f"SELECT id, line, saved FROM {part} WHERE user = ? ORDER BY id", user)
-        asked = f"FROM others WHERE user = ? AND part = ? ORDER BY {'n' if part == 'events' else 'id'}"
+            return self._lines(user, part, f"SELECT id, line, saved FROM graph_{part} WHERE user = ? ORDER BY id", user)
+        asked = f"FROM graph_others WHERE user = ? AND part = ? ORDER BY {'n' if part == 'events' else 'id'}"
         return self._lines(user, part, f"SELECT id, line, saved {asked}", user, part)
 
     def _lines(self, user: str, part: str, question: str, *values: object) -> list[bytes]:
@@ -147,7 +145,7 @@ class GraphFile(Followed):
         """The line of a record as somebody saved it; None, if nobody did."""
         if part not in ("nodes", "edges"):
             return self.line(user, part, name)
-        asked = f"SELECT id, said, line, saved FROM {part} WHERE user = ? AND id = ?"
+        asked = f"SELECT id, said, line, saved FROM graph_{part} WHERE user = ? AND id = ?"
         return next(iter(self._said_lines(user, part, asked, user, name)), None)
 
     def _said_lines(self, user: str, part: str, question: str, *values: object) -> list[bytes]:
@@ -158,24 +156,24 @@ class GraphFile(Followed):
         """True if a person was the last to save that record, or that key of what envelopes say of themselves."""
         if part in KINDS and self.said_line(user, part, name) is None:
             return False
-        lesser = "SELECT 1 FROM programs WHERE user = ? AND part = ? AND id = ?"
+        lesser = "SELECT 1 FROM graph_programs WHERE user = ? AND part = ? AND id = ?"
         return self.db.execute(lesser, (user, part, name)).fetchone() is None
 
     def beliefs_behind(self, user: str, part: str, name: str) -> list[str]:
         """The beliefs that a node or an edge follows from, current or not; an edge has the name of its one."""
         if part != "nodes":
             return [name] if part == "edges" else []
-        found = self.db.execute("SELECT fact FROM mentions WHERE user = ? AND node = ?", (user, name))
+        found = self.db.execute("SELECT fact FROM graph_mentions WHERE user = ? AND node = ?", (user, name))
         return [fact for (fact,) in found]
 
     def has_any(self, user: str) -> bool:
         """True if there is any record of that user."""
-        asked = (f"SELECT 1 FROM {table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
+        asked = (f"SELECT 1 FROM graph_{table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
         return any(self.db.execute(question, (user,)).fetchone() for question in asked)
 
     def said(self, user: str, part: str) -> list[bytes]:
         """The nodes or edges that somebody saved, as they were saved."""
-        asked = f"SELECT id, said, line, saved FROM {part} WHERE user = ? AND said IS NOT NULL ORDER BY id"
+        asked = f"SELECT id, said, line, saved FROM graph_{part} WHERE user = ? AND said IS NOT NULL ORDER BY id"
         return self._said_lines(user, part, asked, user)
 
     def nodes(self, user: str, kind: str | None, *, merged: bool) -> list[bytes]:
@@ -183,9 +181,9 @@ class GraphFile(Followed):
         visible = "" if merged else " AND NOT is_merged"
         if kind is None:
             return self._lines(
-                user, "nodes", f"SELECT id, line, saved FROM nodes WHERE user = ?{visible} ORDER BY id", user
+                user, "nodes", f"SELECT id, line, saved FROM graph_nodes WHERE user = ?{visible} ORDER BY id", user
             )  # fmt: skip
-        by_kind = "nodes INDEXED BY nodes_kind WHERE user = ? AND kind = ?"
+        by_kind = "graph_nodes INDEXED BY graph_nodes_kind WHERE user = ? AND kind = ?"
         return self._lines(user, "nodes", f"SELECT id, line, saved FROM {by_kind}{visible} ORDER BY id", user, kind)
 
     def edges(
@@ -194,13 +192,13 @@ class GraphFile(Followed):
         asked = {"source": source, "target": target, "kind": kind}
         wanted = {name: value for name, value in asked.items() if value is not None}
         where = "".join(f" AND {name} = ?" for name in wanted)
-        by = next((f" INDEXED BY edges_{name}" for name in wanted), "")  # SQLite would rather read all in order
-        asked_for = f"SELECT id, line, saved FROM edges{by} WHERE user = ?{where} ORDER BY id LIMIT ?"
+        by = next((f" INDEXED BY graph_edges_{name}" for name in wanted), "")  # SQLite would rather read all in order
+        asked_for = f"SELECT id, line, saved FROM graph_edges{by} WHERE user = ?{where} ORDER BY id LIMIT ?"
         return self._lines(user, "edges", asked_for, user, *wanted.values(), -1 if limit is None else limit)
 
     def head(self, user: str) -> RecordFields:
         """The metadata of the graph as a whole, its extra fields, and which profile is the first."""
-        for told, saved in self.db.execute("SELECT told, saved FROM heads WHERE user = ?", (user,)).fetchall():
+        for told, saved in self.db.execute("SELECT told, saved FROM graph_heads WHERE user = ?", (user,)).fetchall():
             self.comparison.told(told, user, map(int, saved.split()))
         return Rows(self.db, self.ledger).head_of(user)
 
@@ -213,7 +211,7 @@ class GraphFile(Followed):
     def proposals(self, user: str, *nodes: str) -> list[ProposedMerge]:
         """The pending merges, oldest first; those of two nodes, if they are named."""
         pair = " AND one = ? AND other = ?" if nodes else ""
-        asked = f"SELECT told, seq FROM proposals WHERE user = ?{pair} ORDER BY seq"
+        asked = f"SELECT told, seq FROM graph_proposals WHERE user = ?{pair} ORDER BY seq"
         found = self.db.execute(asked, (user, *sorted(nodes))).fetchall()
         for told, seq in found:
             self.comparison.told(told, user, [seq])
@@ -223,7 +221,7 @@ class GraphFile(Followed):
         """The nodes with a name, the one that has had it longest first; plain things have but one."""
         key = thing_key(name)
         found = self.db.execute(
-            "SELECT node FROM names WHERE user = ? AND key = ? GROUP BY node ORDER BY min(seq), node", (user, key)
+            "SELECT node FROM graph_names WHERE user = ? AND key = ? GROUP BY node ORDER BY min(seq), node", (user, key)
         ).fetchall()  # fmt: skip
         return list(dict.fromkeys([*(node for (node,) in found), *([key] if self.line(user, "nodes", key) else [])]))
 

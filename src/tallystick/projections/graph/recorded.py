@@ -32,12 +32,16 @@ _NO_WORDS = re.compile(
     r"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?|\d{8}-\d{4}-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}"
 )
 _MANY = 64  # events whose records are kept
-_FACTS_OF = f"""SELECT stated FROM facts WHERE id IN (
+_FACTS_OF = f"""SELECT stated FROM graph_facts WHERE id IN (
     SELECT fact FROM (
-        SELECT fact FROM mentions WHERE user = :user AND node = :node ORDER BY seq DESC, fact DESC LIMIT {SOURCES})
-    UNION SELECT fact FROM (SELECT fact FROM mentions WHERE user = :user AND node = :node ORDER BY seq, fact LIMIT 1)
-    UNION SELECT id FROM (SELECT id FROM facts WHERE user = :user AND source = :node AND target = '' AND ended = ''
+        SELECT fact FROM graph_mentions WHERE user = :user AND node = :node
+        ORDER BY seq DESC, fact DESC LIMIT {SOURCES})
+    UNION SELECT fact FROM (
+        SELECT fact FROM graph_mentions WHERE user = :user AND node = :node ORDER BY seq, fact LIMIT 1)
+    UNION SELECT id FROM (
+        SELECT id FROM graph_facts WHERE user = :user AND source = :node AND target = '' AND ended = ''
         ORDER BY seq DESC, id DESC LIMIT {ATTRIBUTES}))"""
+_NODE = "SELECT id, line, saved FROM graph_nodes WHERE user = ? AND id = ?"
 
 
 class Comparison:
@@ -71,7 +75,7 @@ class Comparison:
             words -= told
         left = [word for word in words if not _NO_WORDS.fullmatch(word)]
         for word in left if part == "edges" else ():  # the nodes at its ends
-            for node in self._db.execute("SELECT id, line, saved FROM nodes WHERE user = ? AND id = ?", (user, word)):
+            for node in self._db.execute(_NODE, (user, word)):
                 self._must_be_recorded(user, "nodes", *node)
                 left = [each for each in left if each != word]
         if left:
@@ -111,7 +115,7 @@ def _behind(
         stated = [seq for (seq,) in db.execute(_FACTS_OF, {"user": user, "node": name})]
         merges = [merge for merge in (merge_of(db, user, name), *merges_into(db, user, name)) if merge]
     elif part == "edges":
-        stated = [seq for (seq,) in db.execute("SELECT stated FROM facts WHERE id = ?", (name,))]
+        stated = [seq for (seq,) in db.execute("SELECT stated FROM graph_facts WHERE id = ?", (name,))]
         merges = []
     else:
         return

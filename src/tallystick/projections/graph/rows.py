@@ -1,4 +1,4 @@
-"""The rows of `graph.db` while events are applied: written as they come, combined when the work is done.
+"""The rows of the graph while events are applied: written as they come, combined when the work is done.
 
 The caller owns the transaction. What somebody saved is written at once; the combined view of a node or an edge is
 computed once, however often it was touched meanwhile.
@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.projections.follower import Pending
 from tallystick.projections.graph import combined_view as view
 from tallystick.projections.graph.combined_view import MARK, Merge
 from tallystick.projections.pages.rows import title_of
+from tallystick.projections.table_set import Pending
 from tallystick.records.clock import held_time
 from tallystick.records.entity import THING, kind_of, spoken, thing_key
 from tallystick.records.event import Event
@@ -34,9 +34,9 @@ _LONGEST = 300  # characters of an attribute; the belief has all of it
 UNNAMED = "related to"  # a relation that nobody named
 _PORTION = 1000  # records that are written at once
 
-_PUT_NODE = "INSERT OR REPLACE INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?)"
-_PUT_EDGE = "INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_LAST_END = "SELECT max(ended) FROM mentions INDEXED BY mentions_ended WHERE user = ? AND node = ?"
+_PUT_NODE = "INSERT OR REPLACE INTO graph_nodes VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PUT_EDGE = "INSERT OR REPLACE INTO graph_edges VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_LAST_END = "SELECT max(ended) FROM graph_mentions INDEXED BY graph_mentions_ended WHERE user = ? AND node = ?"
 _SAME = b""  # what somebody saved is the combined view
 _NOT_YET = b""  # it was saved a moment ago, and has no combined view yet
 
@@ -47,7 +47,7 @@ class Rows:
 
     def __init__(self, db: sqlite3.Connection, ledger: str, distrusts: Iterable[Distrust] = ()) -> None:
         self.db, self._ledger, self._distrusts = db, ledger, distrusts
-        self.facts, self.pending = Facts(db), Pending(db)
+        self.facts, self.pending = Facts(db), Pending(db, "graph")
         self.pieces: list[str] = []  # of a record that came in several events
         self._nodes: set[Key] = set()
         self._edges: set[Key] = set()
@@ -61,7 +61,7 @@ class Rows:
         return any(each.user == user and each.covers(by=event.by, seq=event.seq, **told) for each in self._distrusts)
 
     def _any(self, table: str) -> bool:
-        return self.db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None
+        return self.db.execute(f"SELECT 1 FROM graph_{table} LIMIT 1").fetchone() is not None
 
     # -- what somebody saved -----------------------------------------------------------------------------------------
 
@@ -76,20 +76,19 @@ class Rows:
             values = (user, name, told["source"], told["target"], told["kind"], line)
             self._put(part, values, (user, name), self._edges, seq)
         else:
-            way = "OR IGNORE" if part == "events" else ""
-            update = " ON CONFLICT (user, part, id) DO UPDATE SET line = excluded.line, saved = excluded.saved"
+            way = "NOTHING" if part == "events" else "UPDATE SET line = excluded.line, saved = excluded.saved"
             self.db.execute(
-                f"INSERT {way} INTO others (user, part, id, line, saved) VALUES (?, ?, ?, ?, ?){'' if way else update}",
-                (user, part, name, line, seq),
-            )
+                "INSERT INTO graph_others (user, part, id, line, saved) VALUES (?, ?, ?, ?, ?)"
+                f" ON CONFLICT (user, part, id) DO {way}", (user, part, name, line, seq),
+            )  # fmt: skip
 
     def note_teller(self, user: str, part: str, name: str, is_persons: bool) -> None:
         """Note who saved a record last: a person, or a program that is trusted less."""
         if not is_persons:
-            self.db.execute("INSERT OR IGNORE INTO programs VALUES (?, ?, ?)", (user, part, name))
+            self.db.execute("INSERT OR IGNORE INTO graph_programs VALUES (?, ?, ?)", (user, part, name))
             self._has_programs = True
         elif self._has_programs:
-            self.db.execute("DELETE FROM programs WHERE user = ? AND part = ? AND id = ?", (user, part, name))
+            self.db.execute("DELETE FROM graph_programs WHERE user = ? AND part = ? AND id = ?", (user, part, name))
 
     def _put(self, table: str, values: tuple[Any, ...], key: Key, touched: set[Key], seq: int) -> None:
         if self._is_plain:  # the first filling of a graph of its own: it looks as it was saved
@@ -100,7 +99,7 @@ class Rows:
         marks = ", ".join("?" * (len(values) + 2))
         update = "UPDATE SET said = excluded.said, saved = excluded.saved"
         self.db.execute(
-            f"INSERT INTO {table} VALUES ({marks}) ON CONFLICT (user, id) DO {update}",
+            f"INSERT INTO graph_{table} VALUES ({marks}) ON CONFLICT (user, id) DO {update}",
             (*values[:-1], _NOT_YET, values[-1], seq),
         )
         touched.add(key)
@@ -119,25 +118,24 @@ class Rows:
     def head(self, user: str, told: RecordFields, seq: int) -> None:
         """Add what an envelope says of itself."""
         known = self.head_of(user)
-        before = self.db.execute("SELECT saved FROM heads WHERE user = ?", (user,)).fetchone()
+        before = self.db.execute("SELECT saved FROM graph_heads WHERE user = ?", (user,)).fetchone()
         saved = f"{before[0]} {seq}" if before else str(seq)
         for name in ("metadata", "extra"):
             known[name] = {**known.get(name, {}), **told.get(name, {})}
         known["head"] = told.get("head") or known.get("head", "")
-        self.db.execute("INSERT OR REPLACE INTO heads VALUES (?, ?, ?)", (user, orjson.dumps(known).decode(), saved))
+        row = (user, orjson.dumps(known).decode(), saved)
+        self.db.execute("INSERT OR REPLACE INTO graph_heads VALUES (?, ?, ?)", row)
 
     def head_of(self, user: str) -> RecordFields:
-        row = self.db.execute("SELECT told FROM heads WHERE user = ?", (user,)).fetchone()
+        row = self.db.execute("SELECT told FROM graph_heads WHERE user = ?", (user,)).fetchone()
         return orjson.loads(row[0]) if row else {}
 
     # -- merges ------------------------------------------------------------------------------------------------------
 
     def merge(self, user: str, merge: Merge) -> None:
         self._end_plain()
-        told = orjson.dumps(merge.told).decode()
-        self.db.execute(
-            "INSERT OR REPLACE INTO merges VALUES (?, ?, ?, ?, ?)", (user, merge.node, merge.into, told, merge.seq)
-        )
+        row = (user, merge.node, merge.into, orjson.dumps(merge.told).decode(), merge.seq)
+        self.db.execute("INSERT OR REPLACE INTO graph_merges VALUES (?, ?, ?, ?, ?)", row)
         self._nodes.update(((user, merge.node), (user, merge.into)))
         self._touch_edges(user, [merge.node])
 
@@ -147,13 +145,13 @@ class Rows:
         if merge is not None:
             self._nodes.update(((user, node), (user, merge.into)))
             self._touch_edges(user, view.family_of(self.db, user, node))
-            self.db.execute("DELETE FROM merges WHERE user = ? AND node = ?", (user, node))
+            self.db.execute("DELETE FROM graph_merges WHERE user = ? AND node = ?", (user, node))
 
     def _touch_edges(self, user: str, nodes: Iterable[str]) -> None:
         """Update the edges that lead to these nodes."""
         for node in nodes:
             for end in ("source", "target"):
-                found = self.db.execute(f"SELECT id FROM edges WHERE user = ? AND {end} = ?", (user, node))
+                found = self.db.execute(f"SELECT id FROM graph_edges WHERE user = ? AND {end} = ?", (user, node))
                 self._edges.update((user, name) for (name,) in found.fetchall())
 
     # -- the combined view -------------------------------------------------------------------------------------------
@@ -178,7 +176,7 @@ class Rows:
     def _look_around(self) -> None:
         """A node that appears or disappears changes what it is merged with: a merge counts while both are there."""
         for user, name in list(self._nodes):
-            row = self.db.execute("SELECT line FROM nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
+            row = self.db.execute("SELECT line FROM graph_nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
             is_visible = row is not None and row[0] != _NOT_YET
             if is_visible != view.is_there(self.db, user, name):
                 own, others = view.merge_of(self.db, user, name), view.merges_into(self.db, user, name)
@@ -190,7 +188,7 @@ class Rows:
         said, saved = self._said("nodes", user, name)
         told = view.with_beliefs(orjson.loads(said) if said is not None else None, self._derived_node(user, name))
         if told is None:
-            self.db.execute("DELETE FROM nodes WHERE user = ? AND id = ?", (user, name))
+            self.db.execute("DELETE FROM graph_nodes WHERE user = ? AND id = ?", (user, name))
             return
         own = view.merge_of(self.db, user, name)
         others = [merge for merge in view.merges_into(self.db, user, name) if view.is_there(self.db, user, merge.node)]
@@ -206,7 +204,7 @@ class Rows:
         derived = self._derived_edge(fact) if fact and fact.user == user and fact.is_edge else None
         told = view.with_beliefs(orjson.loads(said) if said is not None else None, derived)
         if told is None:
-            self.db.execute("DELETE FROM edges WHERE user = ? AND id = ?", (user, name))
+            self.db.execute("DELETE FROM graph_edges WHERE user = ? AND id = ?", (user, name))
             return
         ways = {end: view.ways_of(self.db, user, end) for end in (told["source"], told["target"])}
         told = view.merged_edge(told, ways)
@@ -216,21 +214,21 @@ class Rows:
 
     def _said(self, table: str, user: str, name: str) -> tuple[bytes | None, int | None]:
         """What somebody saved, and the event that has it."""
-        asked = f"SELECT said, line, saved FROM {table} WHERE user = ? AND id = ?"
+        asked = f"SELECT said, line, saved FROM graph_{table} WHERE user = ? AND id = ?"
         row = self.db.execute(asked, (user, name)).fetchone()
         return (said_in(*row[:2]), row[2]) if row else (None, None)
 
     # -- what follows from beliefs -----------------------------------------------------------------------------------
 
     def _derived_node(self, user: str, name: str) -> RecordFields | None:
-        counts = "SELECT told, held FROM entities WHERE user = ? AND node = ?"
+        counts = "SELECT told, held FROM graph_entities WHERE user = ? AND node = ?"
         if (counted := self.db.execute(counts, (user, name)).fetchone()) is None:
             return None
         told, held = counted
         latest = self._mentioned(user, name, SOURCES, "DESC")
         first, last = self.facts.known(*self._mentioned(user, name, 1, "ASC")), self.facts.known(latest[0])
         is_entity = self.db.execute(
-            "SELECT 1 FROM names WHERE user = ? AND node = ? AND NOT is_said LIMIT 1", (user, name)
+            "SELECT 1 FROM graph_names WHERE user = ? AND node = ? AND NOT is_said LIMIT 1", (user, name)
         ).fetchone()  # fmt: skip
         properties = self._attributes(user, name)
         mark = {"ledger": self._ledger, "only": True, "told": told, "held": held, "first": first.at}
@@ -246,7 +244,7 @@ class Rows:
     def _mentioned(self, user: str, name: str, limit: int, order: str) -> list[str]:
         """The first or the last facts about a node."""
         found = self.db.execute(
-            f"SELECT fact FROM mentions WHERE user = ? AND node = ? ORDER BY seq {order}, fact {order} LIMIT ?",
+            f"SELECT fact FROM graph_mentions WHERE user = ? AND node = ? ORDER BY seq {order}, fact {order} LIMIT ?",
             (user, name, limit),
         )
         return [fact for (fact,) in found.fetchall()]
@@ -254,7 +252,7 @@ class Rows:
     def _attributes(self, user: str, name: str) -> dict[str, list[str]]:
         """The facts about a node that lead to no other."""
         found = self.db.execute(
-            "SELECT predicate, object FROM facts WHERE user = ? AND source = ? AND target = '' AND ended = ''"
+            "SELECT predicate, object FROM graph_facts WHERE user = ? AND source = ? AND target = '' AND ended = ''"
             " ORDER BY seq DESC, id DESC LIMIT ?", (user, name, ATTRIBUTES),
         )  # fmt: skip
         told: dict[str, list[str]] = {}
@@ -342,8 +340,8 @@ def keys_of(names: Iterable[str]) -> set[str]:
     return {key for name in names if (key := thing_key(name))}
 
 
-_FACTS = f"SELECT {', '.join(Fact._fields)} FROM facts "
-_PUT = f"INSERT OR REPLACE INTO facts VALUES ({', '.join('?' * len(Fact._fields))})"
+_FACTS = f"SELECT {', '.join(Fact._fields)} FROM graph_facts "
+_PUT = f"INSERT OR REPLACE INTO graph_facts VALUES ({', '.join('?' * len(Fact._fields))})"
 _MENTION = "WHERE user = ? AND node = ? AND seq = ? AND fact = ?"
 
 
@@ -354,7 +352,7 @@ class Facts:
         self._db = db
         self._fresh: set[str] = set()  # facts to be looked at
         self._named: set[Key] = set()  # names that changed hands
-        self.is_empty = db.execute("SELECT 1 FROM facts LIMIT 1").fetchone() is None
+        self.is_empty = db.execute("SELECT 1 FROM graph_facts LIMIT 1").fetchone() is None
 
     # -- changing ----------------------------------------------------------------------------------------------------
 
@@ -366,14 +364,14 @@ class Facts:
             self.name(fact.user, fact.about, keys_of((fact.about, spoken(fact.about))), fact.seq, is_said=False)
 
     def belongs(self, version: str, fact: Fact) -> None:
-        self._db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (version, fact.id))
+        self._db.execute("INSERT OR REPLACE INTO graph_versions VALUES (?, ?)", (version, fact.id))
 
     def end(self, fact: Fact, at: str) -> None:
         """It is no longer current."""
         if not fact.ended:
             self.put(fact._replace(ended=at))
             for node in _nodes(fact):
-                self._db.execute(f"UPDATE mentions SET ended = ? {_MENTION}", (at, *_mention(fact, node)))
+                self._db.execute(f"UPDATE graph_mentions SET ended = ? {_MENTION}", (at, *_mention(fact, node)))
                 self._count(fact.user, node, 0, -1)
 
     def put(self, fact: Fact) -> None:
@@ -384,13 +382,13 @@ class Facts:
     def name(self, user: str, node: str, keys: set[str], seq: int, *, is_said: bool) -> None:
         """A node has these names from now on. Of those that somebody saved, it loses the others."""
         where = "WHERE user = ? AND node = ? AND is_said = ?"
-        known = {key for (key,) in self._db.execute(f"SELECT key FROM names {where}", (user, node, is_said))}
+        known = {key for (key,) in self._db.execute(f"SELECT key FROM graph_names {where}", (user, node, is_said))}
         gone = known - keys if is_said else set()
         for key in gone:
-            self._db.execute(f"DELETE FROM names {where} AND key = ?", (user, node, is_said, key))
+            self._db.execute(f"DELETE FROM graph_names {where} AND key = ?", (user, node, is_said, key))
         fresh = keys - known
         self._db.executemany(
-            "INSERT INTO names VALUES (?, ?, ?, ?, ?)", [(user, key, node, is_said, seq) for key in sorted(fresh)]
+            "INSERT INTO graph_names VALUES (?, ?, ?, ?, ?)", [(user, key, node, is_said, seq) for key in sorted(fresh)]
         )
         self._named.update((user, key) for key in gone | fresh)
 
@@ -408,12 +406,12 @@ class Facts:
         return fact
 
     def of_version(self, version: str) -> Fact | None:
-        row = self._db.execute("SELECT fact FROM versions WHERE id = ?", (version,)).fetchone()
+        row = self._db.execute("SELECT fact FROM graph_versions WHERE id = ?", (version,)).fetchone()
         return self.get(row[0]) if row else None
 
     def _with(self, column: str, keys: Iterable[Key]) -> Iterator[str]:
         for user, key in keys:
-            found = self._db.execute(f"SELECT id FROM facts WHERE user = ? AND {column} = ?", (user, key))
+            found = self._db.execute(f"SELECT id FROM graph_facts WHERE user = ? AND {column} = ?", (user, key))
             yield from (name for (name,) in found.fetchall())
 
     # -- settling ----------------------------------------------------------------------------------------------------
@@ -441,9 +439,9 @@ class Facts:
         if source == fact.source:
             return
         before, after = _nodes(fact), _nodes(fact._replace(source=source))
-        self._db.execute("UPDATE facts SET source = ? WHERE id = ?", (source, name))
+        self._db.execute("UPDATE graph_facts SET source = ? WHERE id = ?", (source, name))
         for node in before - after:
-            self._db.execute(f"DELETE FROM mentions {_MENTION}", _mention(fact, node))
+            self._db.execute(f"DELETE FROM graph_mentions {_MENTION}", _mention(fact, node))
             self._count(fact.user, node, -1, -(not fact.ended))
         for node in after - before:
             self._mention(fact, node)
@@ -459,7 +457,7 @@ class Facts:
         if fact.source:
             target = self._entity(user, fact.object, key) or (key if key and self._is_thing(user, key) else "")
         if target != fact.target:
-            self._db.execute("UPDATE facts SET target = ? WHERE id = ?", (target, name))
+            self._db.execute("UPDATE graph_facts SET target = ? WHERE id = ?", (target, name))
         if is_fresh or target != fact.target or fact.is_edge:
             edges.add((fact.user, name))
             nodes.update((fact.user, node) for node in _nodes(fact))
@@ -468,31 +466,31 @@ class Facts:
         """The node that has had that name longest; but an id names its own node."""
         if not key:
             return ""
-        if self._db.execute("SELECT 1 FROM names WHERE user = ? AND node = ? LIMIT 1", (user, name)).fetchone():
+        if self._db.execute("SELECT 1 FROM graph_names WHERE user = ? AND node = ? LIMIT 1", (user, name)).fetchone():
             return name
         row = self._db.execute(
-            "SELECT node FROM names WHERE user = ? AND key = ? ORDER BY seq, node LIMIT 1", (user, key)
+            "SELECT node FROM graph_names WHERE user = ? AND key = ? ORDER BY seq, node LIMIT 1", (user, key)
         ).fetchone()
         return str(row[0]) if row else ""
 
     def _is_thing(self, user: str, key: str, but: int = 0) -> bool:
         """True if more than so many facts are about a plain thing."""
-        said = "SELECT 1 FROM facts WHERE user = ? AND source = ? LIMIT 1 OFFSET ?"
+        said = "SELECT 1 FROM graph_facts WHERE user = ? AND source = ? LIMIT 1 OFFSET ?"
         return self._db.execute(said, (user, key, but)).fetchone() is not None
 
     # -- counting ----------------------------------------------------------------------------------------------------
 
     def _mention(self, fact: Fact, node: str) -> None:
-        self._db.execute("INSERT INTO mentions VALUES (?, ?, ?, ?, ?)", (*_mention(fact, node), fact.ended))
+        self._db.execute("INSERT INTO graph_mentions VALUES (?, ?, ?, ?, ?)", (*_mention(fact, node), fact.ended))
         self._count(fact.user, node, 1, not fact.ended)
 
     def _count(self, user: str, node: str, told: int, held: int) -> None:
         self._db.execute(
-            "INSERT INTO entities VALUES (?, ?, ?, ?)"
+            "INSERT INTO graph_entities VALUES (?, ?, ?, ?)"
             " ON CONFLICT (user, node) DO UPDATE SET told = told + excluded.told, held = held + excluded.held",
             (user, node, told, held),
         )
-        self._db.execute("DELETE FROM entities WHERE user = ? AND node = ? AND told = 0", (user, node))
+        self._db.execute("DELETE FROM graph_entities WHERE user = ? AND node = ? AND told = 0", (user, node))
 
 
 def _nodes(fact: Fact) -> set[str]:

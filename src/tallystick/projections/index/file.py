@@ -1,99 +1,96 @@
-"""The file of an index: one connection, its bookmark, and catching up from there.
-
-The bookmark (the last event applied, its hash, the clock) is saved in the same transaction as the rows, and read again
-inside it: an index may be behind the ledger, it cannot have what its bookmark does not say (see `follower`).
-
-The connection stays open as long as the file. Every statement is prepared once.
-"""
+"""The index: blocks, where they come from, and full text, as tables that follow the ledger (see `table_set`)."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby, islice, starmap, zip_longest
 from operator import ne
 from pathlib import Path
 
-from tallystick.projections.database import Database, Difference, in_step
-from tallystick.projections.follower import Bookmark
-from tallystick.projections.index import fold, statements as sql
+import orjson
+
+from tallystick.projections.database import Difference, in_step
+from tallystick.projections.index import fold, forgetting, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
 from tallystick.projections.recorded import LedgerView
+from tallystick.projections.table_set import Bookmark, TableSet
 from tallystick.records.event import Event
 from tallystick.records.operations import TRUST_SET as TRUST
 from tallystick.records.times import Times
 from tallystick.state.sessions import ActiveHours
 
-SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 7  # of what the fold writes; raise it when the same events give other rows
 CHUNK = 2000
-
-PRAGMAS = (
-    "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA synchronous=NORMAL", "PRAGMA cache_size=-32000",
-    "PRAGMA temp_store=MEMORY",
-)  # fmt: skip
-UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
-
 
 NOTHING = Bookmark(shape=SHAPE)
 
 
-class IndexFile(Database):
-    """An index, open for reading and following. `making` is for a file that is removed if anything goes wrong.
+class IndexFile(TableSet):
+    """The index. One that is only to be compared (`rows_only`) has neither full text nor indexes for questions."""
 
-    One that is only to be compared (`rows_only`) has neither full text nor the indexes that only questions need.
-    """
+    name, shape, tables, full_texts = "index", SHAPE, SCHEMA, ("index_texts", "index_asides")
 
-    full_texts = "texts", "asides"
-
-    def __init__(self, path: Path | str, *, making: bool = False, rows_only: bool = False) -> None:
+    def __init__(
+        self, path: Path | str | sqlite3.Connection, *, making: bool = False, rows_only: bool = False,
+        writable: bool = True,
+    ) -> None:  # fmt: skip
         self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
+        self._number = 0
         self.times = Times()  # the times in it that are doubted, as the caller knows them
         self.ledger: LedgerView | None = None  # what it serves is compared with this; None: with nothing
         self._rows_only = rows_only
-        schema = ROWS if rows_only else SCHEMA
-        super().__init__(path, UNSAFE if making else PRAGMAS, schema, alone=making)
+        if rows_only:
+            self.tables = ROWS
+        super().__init__(path, making=making, writable=writable)
 
     def number(self) -> int:
         """The number of this index; one that is rebuilt has another. 0: nothing was written yet."""
-        return int(self.db.execute("PRAGMA user_version").fetchone()[0])
+        self.bookmark()
+        return self._number
 
     def bookmark(self) -> Bookmark:
-        row = self.db.execute(sql.BOOKMARK).fetchone()
-        if row is None:
+        row = self._position()
+        is_ours = row is not None and row[0] == SHAPE and row[1] >= 0
+        number, since, *clock = orjson.loads(row[3]) if row and is_ours else (0, 0)
+        if number != self._number:  # somebody has rebuilt it
+            self._number, self._names = number, set()
+        if row is None or row[1] < 0:
             return NOTHING
-        _, shape, seq, hashed, hours, session, by, last, since = row
-        return Bookmark(seq, hashed, shape, ActiveHours(hours, session, by, last), since)
+        return Bookmark(row[1], row[2], row[0], ActiveHours(*clock), since)
 
-    def catch_up(self, events: Iterable[Event], *, expected: Bookmark | None = None) -> Bookmark:
-        """Apply the events after the bookmark, all or none, and return the new bookmark.
+    def catch_up(
+        self, events: Iterable[Event], *, mark: Bookmark | None = None, expected: Bookmark | None = None
+    ) -> Bookmark:  # fmt: skip
+        try:
+            return super().catch_up(events, mark=mark, expected=expected)
+        except BaseException:
+            self._names = set()
+            raise
 
-        Events that were applied before are ignored, so two readers of the same ledger do no harm. If the bookmark is
-        not the expected one, or the events do not follow it, nothing is done.
-        """
-        with self.writing():
-            before = self.bookmark()
-            if expected is not None and (before.seq, before.hash) != (expected.seq, expected.hash):
-                return before
-            fresh: set[Name] = set()
-            mark = self._read_on(before, iter(events), fresh)
-        self._names |= fresh
-        return mark
-
-    def _read_on(self, mark: Bookmark, events: Iterator[Event], fresh: set[Name]) -> Bookmark:
-        for chunk in _portions(event for event in events if event.seq > mark.seq):
-            if chunk[0].seq != mark.seq + 1:
+    def _read_on(self, before: Bookmark, events: Iterator[Event]) -> Bookmark:
+        for chunk in _portions(event for event in events if event.seq > before.seq):
+            if chunk[0].seq != before.seq + 1:
                 break
-            if mark is NOTHING:
+            if before is NOTHING:
                 self._begin(chunk[0].ts)
-            batch = WriteBatch(self.db, mark.clock, self._names)
-            if len(chunk) > 1:
-                batch.fetch(fold.names_in(chunk), fold.addresses_in(batch, chunk))
-            clock = self._apply(batch, chunk)
-            fresh.update(batch.names)
-            mark = Bookmark(chunk[-1].seq, chunk[-1].hash, SHAPE, clock, mark.since)
-            self._save(mark)
+            before = self._taken(chunk, before)
+        return before
+
+    def _taken(self, chunk: list[Event], before: Bookmark) -> Bookmark:
+        batch = WriteBatch(self.db, before.clock, self._names)
+        if len(chunk) > 1:
+            batch.fetch(fold.names_in(chunk), fold.addresses_in(batch, chunk))
+        clock = self._apply(batch, chunk)
+        self._names.update(batch.names)
+        mark = Bookmark(chunk[-1].seq, chunk[-1].hash, SHAPE, clock, before.since)
+        self._save(mark)
         return mark
+
+    def take(self, events: Iterable[Event]) -> None:
+        self._apply(WriteBatch(self.db, self.bookmark().clock), events)
 
     def _apply(self, batch: WriteBatch, events: Iterable[Event]) -> ActiveHours:
         for event in events:
@@ -111,17 +108,42 @@ class IndexFile(Database):
             self._save(mark)
         return mark
 
+    def forget(self, names: Collection[str], *, exactly: bool) -> bool:
+        """Remove the sources of these ids and what only they said, and make the full text again.
+
+        `exactly`: only if the index is then the one that is made of a ledger without them; else nothing is done, and
+        the answer is False. Otherwise what others say as well stays as it is.
+        """
+        db, mark = self.db, self.bookmark()
+        with self.writing():
+            for statement in forgetting.CHOOSE:
+                db.execute(statement, (orjson.dumps(list(names)).decode(),) if "?" in statement else ())
+            if exactly and any(db.execute(f"SELECT 1 {each} LIMIT 1").fetchone() for each in forgetting.SHARED):
+                return False
+            shared = [name for (name,) in db.execute(forgetting.SHARED_BLOCKS).fetchall()]
+            forgetting.remove(db, orphans=not exactly)
+            batch = WriteBatch(db, mark.clock)
+            for name in shared:
+                block = batch.block(name)
+                if block.settle(mark.seq, "forgotten"):
+                    batch.cut_ties(name)
+                batch.touch(block)
+            batch.flush(rows_only=True)
+            forgetting.make_texts_again(db)
+            self._number = 0  # it is another one now: rows may have other numbers
+            self._save(mark)
+        return True
+
     def _begin(self, at: str) -> None:
         """Write the frames and settings that every index begins with."""
         self.db.executemany(sql.SET_FRAME, [fold.frame_row(frame, at) for frame in FRAMES])
         self.db.executemany(sql.SET_CONFIG, list(CONFIG.items()))
 
-    def _save(self, mark: Bookmark) -> None:
-        if not self.number():
-            self.db.execute(f"PRAGMA user_version = {1 + int.from_bytes(os.urandom(3))}")
-        self.db.execute(sql.SET_BOOKMARK, (1, SHAPE, mark.seq, mark.hash, *mark.clock, mark.since))
+    def _saved_with(self, mark: Bookmark) -> bytes:
         if mark.clock.hours:
             self.db.execute(sql.SET_CONFIG, ("total_active_hours", repr(mark.clock.hours)))
+        self._number = self._number or 1 + int.from_bytes(os.urandom(3))
+        return orjson.dumps([self._number, mark.since, *mark.clock])
 
 
 def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
@@ -139,3 +161,5 @@ def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
         if any(starmap(ne, zip_longest(index.db.execute(every), other.db.execute(every)))):  # as they were written
             in_order = f"{every} ORDER BY {', '.join(names)}"
             yield from in_step(table, index.db.execute(in_order), other.db.execute(in_order))
+    if index.bookmark() != other.bookmark():
+        yield Difference("positions", ("index",), True)

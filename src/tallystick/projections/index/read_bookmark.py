@@ -1,6 +1,6 @@
-"""Reading the bookmark of an index without opening it for writing.
+"""Reading from `state.db` without opening it for writing.
 
-The bookmark is a witness: an index cannot have applied an event that the ledger never had. A file that cannot be read
+A position is a witness: no table can have applied an event that the ledger never had. A file that cannot be read
 is not a witness, and no problem either: it is rebuilt.
 """
 
@@ -14,16 +14,24 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-_BOOKMARK = "SELECT seq, hash FROM bookmark"  # in words of its own: the other statements take long to load
-_ENTITIES = "SELECT count(DISTINCT about) FROM sources WHERE user = ? AND about != ''"  # all of it is in an index
+_FURTHEST = """SELECT seq, hash, (SELECT saved ->> '$.standing.ledger' FROM positions WHERE name = 'state')
+    FROM positions ORDER BY seq DESC LIMIT 1"""
+_ENTITIES = "SELECT count(DISTINCT about) FROM index_sources WHERE user = ? AND about != ''"  # all of it is in an index
 _TIMEOUT = 5.0
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 
-def peek(path: Path) -> tuple[int, str] | None:
-    """The last event of the index at `path`, and its hash; None if that is unknown."""
-    row = _first_row(path, _BOOKMARK)
-    return (row[0], row[1]) if row and isinstance(row[0], int) and is_hash(row[1]) else None
+def peek(path: Path, ledger: str = "") -> tuple[int, str] | None:
+    """The last event that any table has applied, and its hash; None if that is unknown, or of another ledger."""
+    row = _first_row(path, _FURTHEST)
+    if not row or not isinstance(row[0], int) or not is_hash(row[1]) or (ledger and row[2] not in (None, ledger)):
+        return None
+    return row[0], row[1]
+
+
+def has_followed(path: Path, name: str) -> bool:
+    """True if that set of tables has applied any event."""
+    return _first_row(path, "SELECT 1 FROM positions WHERE name = ?", name) is not None
 
 
 def entities(path: Path, user: str) -> int | None:

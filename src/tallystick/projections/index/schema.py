@@ -28,7 +28,7 @@ import json
 import re
 from typing import Any
 
-from tallystick.records.frame import SIGNALS
+from tallystick.records.recall import SIGNALS
 
 _SQL = """
 CREATE TABLE blocks (
@@ -84,48 +84,39 @@ CREATE TABLE edges (
 CREATE INDEX idx_edges_from ON edges (from_id);
 CREATE INDEX idx_edges_to ON edges (to_id);
 
-CREATE TABLE asked (
+CREATE TABLE index_asked (
     review TEXT NOT NULL,
     source_id TEXT NOT NULL,  -- what may be recalled once the review is approved
     PRIMARY KEY (review, source_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE bookmark (
-    one INTEGER NOT NULL PRIMARY KEY,  -- there is one row
-    shape INTEGER NOT NULL,  -- of what the fold writes; another shape is rebuilt
-    seq INTEGER NOT NULL, hash TEXT NOT NULL,
-    hours REAL NOT NULL,  -- the clock of active hours, after that event
-    session TEXT NOT NULL, by TEXT NOT NULL, last TEXT NOT NULL,
-    since INTEGER NOT NULL  -- the first event of the known past: 0, unless earlier events were moved away
-);
-
-CREATE TABLE distrusts (
+CREATE TABLE index_distrusts (
     user TEXT NOT NULL, source TEXT NOT NULL,
     first INTEGER NOT NULL,  -- from which event on
     PRIMARY KEY (user, source)
 ) WITHOUT ROWID;
 
-CREATE TABLE ends (
+CREATE TABLE index_ends (
     source_id TEXT NOT NULL,  -- a version that had ended already, and was ended once more
     seq INTEGER NOT NULL, by TEXT NOT NULL, PRIMARY KEY (source_id, seq)
 ) WITHOUT ROWID;
 
-CREATE TABLE hides (
+CREATE TABLE index_hides (
     user TEXT NOT NULL, name TEXT NOT NULL,
     what TEXT NOT NULL,  -- "key": whatever has that key on a path above; "ref": that very belief
     path TEXT NOT NULL,  -- it is not visible from here, nor from below
     since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, path)
 ) WITHOUT ROWID;
 
-CREATE TABLE lives (
+CREATE TABLE index_lives (
     block_id TEXT NOT NULL PRIMARY KEY REFERENCES blocks (id) ON DELETE CASCADE,
     user TEXT NOT NULL, since_seq INTEGER NOT NULL,
     until_seq INTEGER,  -- NULL while a source is open
     path TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX idx_lives_aside ON lives (user) WHERE path != '';
+CREATE INDEX idx_lives_aside ON index_lives (user) WHERE path != '';
 
-CREATE TABLE names (
+CREATE TABLE index_names (
     user TEXT NOT NULL,
     name TEXT NOT NULL,  -- in lowercase
     what TEXT NOT NULL,  -- "agent": it said something; "about": a belief is about it
@@ -134,21 +125,21 @@ CREATE TABLE names (
     since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, as_written, path)
 ) WITHOUT ROWID;
 
-CREATE TABLE path_proof (
+CREATE TABLE index_path_proof (
     user TEXT NOT NULL,
     path TEXT NOT NULL,  -- on which it proved right or wrong
     source_id TEXT NOT NULL,  -- a source of another path
     good REAL NOT NULL, bad REAL NOT NULL, PRIMARY KEY (user, path, source_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE path_use (
+CREATE TABLE index_path_use (
     user TEXT NOT NULL,
     path TEXT NOT NULL,  -- on which it was used
     block_id TEXT NOT NULL,  -- a block of another path
     reinforcement_count INTEGER NOT NULL, last_reinforced_at REAL NOT NULL, PRIMARY KEY (user, path, block_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE relations (
+CREATE TABLE index_relations (
     one TEXT NOT NULL,  -- two refs, the smaller first
     other TEXT NOT NULL,
     path TEXT NOT NULL,  -- on which it was stated
@@ -158,23 +149,23 @@ CREATE TABLE relations (
     trust TEXT NOT NULL,  -- of whoever stated it
     by TEXT NOT NULL, since_seq INTEGER NOT NULL, PRIMARY KEY (one, other, path)
 ) WITHOUT ROWID;
-CREATE INDEX idx_relations_other ON relations (other);
+CREATE INDEX idx_relations_other ON index_relations (other);
 
-CREATE TABLE served (
+CREATE TABLE index_served (
     user TEXT NOT NULL,
     mark TEXT NOT NULL,  -- a fingerprint, by which a text is recognised
     block_id TEXT NOT NULL,  -- what was served
     PRIMARY KEY (user, mark, block_id)
 ) WITHOUT ROWID;
 
-CREATE TABLE sights (
+CREATE TABLE index_sights (
     source_id TEXT NOT NULL, since_seq INTEGER NOT NULL,
     until_seq INTEGER,  -- NULL while it is so
     is_back INTEGER NOT NULL,  -- 0: it is hidden; 1: it is visible again, though it was replaced
     PRIMARY KEY (source_id, since_seq)
 ) WITHOUT ROWID;
 
-CREATE TABLE sources (
+CREATE TABLE index_sources (
     id TEXT NOT NULL PRIMARY KEY,
     what TEXT NOT NULL,  -- "belief" or "episode"
     name TEXT,  -- the caller's own name for an episode; NULL: it goes by its id
@@ -206,22 +197,23 @@ CREATE TABLE sources (
     closed_by TEXT,  -- who ended it, by client and id; NULL while it is current
     sight INTEGER NOT NULL  -- whether a distrust has changed who sees it: see `fold`
 );
-CREATE INDEX idx_sources_about ON sources (user, about) WHERE about != '';
-CREATE INDEX idx_sources_agent ON sources (user, agent, happened, since_seq) WHERE happened IS NOT NULL AND agent != '';
-CREATE INDEX idx_sources_block ON sources (block_id);
-CREATE INDEX idx_sources_claim ON sources (user, claim) WHERE claim IS NOT NULL;
-CREATE INDEX idx_sources_expires ON sources (user, expires) WHERE expires IS NOT NULL;
-CREATE INDEX idx_sources_happened ON sources (user, happened, since_seq) WHERE happened IS NOT NULL;
-CREATE INDEX idx_sources_proved ON sources (block_id) WHERE good + bad > 0;
-CREATE INDEX idx_sources_ref ON sources (ref);
-CREATE INDEX idx_sources_scope ON sources (user, session, agent, happened, since_seq)
+CREATE INDEX idx_sources_about ON index_sources (user, about) WHERE about != '';
+CREATE INDEX idx_sources_agent ON index_sources (user, agent, happened, since_seq)
+    WHERE happened IS NOT NULL AND agent != '';
+CREATE INDEX idx_sources_block ON index_sources (block_id);
+CREATE INDEX idx_sources_claim ON index_sources (user, claim) WHERE claim IS NOT NULL;
+CREATE INDEX idx_sources_expires ON index_sources (user, expires) WHERE expires IS NOT NULL;
+CREATE INDEX idx_sources_happened ON index_sources (user, happened, since_seq) WHERE happened IS NOT NULL;
+CREATE INDEX idx_sources_proved ON index_sources (block_id) WHERE good + bad > 0;
+CREATE INDEX idx_sources_ref ON index_sources (ref);
+CREATE INDEX idx_sources_scope ON index_sources (user, session, agent, happened, since_seq)
     WHERE happened IS NOT NULL AND session != '' AND agent != '';
-CREATE INDEX idx_sources_session ON sources (user, session, happened, since_seq)
+CREATE INDEX idx_sources_session ON index_sources (user, session, happened, since_seq)
     WHERE happened IS NOT NULL AND session != '';
-CREATE INDEX idx_sources_standing ON sources (user) WHERE standing > 0;
-CREATE INDEX idx_sources_turn ON sources (user, session, since_seq) WHERE session != '';
+CREATE INDEX idx_sources_standing ON index_sources (user) WHERE standing > 0;
+CREATE INDEX idx_sources_turn ON index_sources (user, session, since_seq) WHERE session != '';
 
-CREATE TABLE ties (
+CREATE TABLE index_ties (
     from_id TEXT NOT NULL,  -- two blocks, the smaller id first: the reasons for a row of `edges`
     to_id TEXT NOT NULL,
     times INTEGER NOT NULL,  -- how often they were served together
@@ -231,26 +223,26 @@ CREATE TABLE ties (
     at TEXT,  -- when that was
     PRIMARY KEY (from_id, to_id)
 ) WITHOUT ROWID;
-CREATE INDEX idx_ties_to ON ties (to_id);
+CREATE INDEX idx_ties_to ON index_ties (to_id);
 
 -- Full text over the contents of blocks, which it does not copy: a row here is a row of `blocks` by its number.
 -- Nothing is ever vacuumed in place, which would change the numbers. The main line's words and those of all other paths
 -- are apart, so that how rare a word is in the one does not depend on the others.
-CREATE VIEW texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
-    FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path = '';
-CREATE VIEW asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
-    FROM blocks JOIN lives ON lives.block_id = blocks.id WHERE lives.path <> '';
-CREATE VIRTUAL TABLE texts USING fts5(content, content='texts_of', tokenize='porter unicode61');
+CREATE VIEW index_texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
+    FROM blocks JOIN index_lives ON index_lives.block_id = blocks.id WHERE index_lives.path = '';
+CREATE VIEW index_asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
+    FROM blocks JOIN index_lives ON index_lives.block_id = blocks.id WHERE index_lives.path <> '';
+CREATE VIRTUAL TABLE index_texts USING fts5(content, content='index_texts_of', tokenize='porter unicode61');
 -- Every write merges a little of it (see `MERGE_TEXTS`), so that no write has to merge much at once.
-INSERT INTO texts (texts, rank) VALUES ('crisismerge', 64);
-CREATE VIRTUAL TABLE asides USING fts5(content, content='asides_of', tokenize='porter unicode61');
+INSERT INTO index_texts (index_texts, rank) VALUES ('crisismerge', 64);
+CREATE VIRTUAL TABLE index_asides USING fts5(content, content='index_asides_of', tokenize='porter unicode61');
 
 -- In how many blocks a word occurs, in any of its endings.
-CREATE VIRTUAL TABLE terms USING fts5vocab(texts, row);
+CREATE VIRTUAL TABLE index_terms USING fts5vocab(index_texts, row);
 
 -- Text in scripts that put no space between words, character by character: a word of the question is a run of them.
-CREATE VIRTUAL TABLE letters USING fts5(said, content='', tokenize='unicode61');
-CREATE VIRTUAL TABLE aside_letters USING fts5(said, content='', tokenize='unicode61');
+CREATE VIRTUAL TABLE index_letters USING fts5(said, content='', tokenize='unicode61');
+CREATE VIRTUAL TABLE index_aside_letters USING fts5(said, content='', tokenize='unicode61');
 """
 
 SCHEMA = tuple(" ".join(each.split()) for each in re.sub("--.*", "", _SQL).split(";") if each.strip())

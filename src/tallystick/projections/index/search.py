@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import zip_longest
@@ -280,6 +281,9 @@ def _place(at: int) -> int:
     return max(min(at, NOW), -1)
 
 
+_ONE_WORD = threading.Lock()  # all threads share the tokenizer
+
+
 @cache
 def _tokenizer() -> sqlite3.Connection:
     """An empty table with the tokenizer of full text."""
@@ -293,11 +297,12 @@ def _tokenizer() -> sqlite3.Connection:
 def _terms(word: str) -> tuple[str, ...]:
     """The terms of a word by SQLite's own rules, in the order of the alphabet, each as often as it occurs."""
     db = _tokenizer()
-    db.execute("INSERT INTO word (rowid, said) VALUES (1, ?)", (word,))
-    try:
-        rows = db.execute("SELECT term, cnt FROM term").fetchall()
-    finally:
-        db.execute("INSERT INTO word (word) VALUES ('delete-all')")
+    with _ONE_WORD:
+        db.execute("INSERT INTO word (rowid, said) VALUES (1, ?)", (word,))
+        try:
+            rows = db.execute("SELECT term, cnt FROM term").fetchall()
+        finally:
+            db.execute("INSERT INTO word (word) VALUES ('delete-all')")
     return tuple(str(term) for term, count in rows for _ in range(count))
 
 

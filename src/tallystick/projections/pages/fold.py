@@ -79,7 +79,7 @@ def _show(rows: Rows, event: Event, at: str, stated: int, belief: Mapping[str, A
         rows.change(same, event.ts, supersedes=orjson.dumps(folds).decode())
     if same is not None or (not text and gone):
         kept = same or gone[0]
-        rows.db.execute("INSERT OR REPLACE INTO versions VALUES (?, ?)", (name, kept.id))
+        rows.db.execute("INSERT OR REPLACE INTO page_versions VALUES (?, ?)", (name, kept.id))
         if not held or not text:
             rows.strike(kept, event.ts)
         elif same and tags != same.tag_list:
@@ -144,7 +144,9 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     file, front = rows.file(body["user"], body["about"], event.ts), body["front"]
-    if body.get("again") and not front:  # no belief is about it, and what was said of it is about to be erased
+    if body.get("again"):  # what was said of it is about to be erased
+        rows.forget_states(file, event.seq)
+    if body.get("again") and not front:  # no belief is about it
         rows.sweep(file, event.ts)
         return
     if body.get("again"):

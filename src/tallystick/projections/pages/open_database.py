@@ -1,4 +1,4 @@
-"""`pages.db`: its tables, and the open file. Pages, their entries, and the state of each file when it was last used.
+"""Pages, their entries, and the state of each file when it was last used, as tables that follow the ledger.
 
 `files` and `entries` say what the pages should show; it follows from the ledger alone. The other columns say how far
 the files have followed: the stamp of a file as it was last written or read (`size` to `digest`), `is_due` while it is
@@ -13,13 +13,15 @@ far the ledger was, and its front matter. By its mark a saved page is recognised
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from tallystick.projections.database import Difference, Stale, in_step
-from tallystick.projections.follower import BOOKMARK_TABLE, PENDING_TABLES, Followed
 from tallystick.projections.pages import fold
 from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.rows import (
@@ -35,15 +37,15 @@ from tallystick.projections.pages.rows import (
 )
 from tallystick.projections.pages.search import Match
 from tallystick.projections.recorded import NONE, LedgerView
+from tallystick.projections.table_set import TableSet, pending_tables
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.state.pages import USUAL, is_about
 
-SHAPE = 5  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
-    BOOKMARK_TABLE,
-    *PENDING_TABLES,
+    *pending_tables("page"),
     """CREATE TABLE files (
         path TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, title TEXT NOT NULL, description TEXT NOT NULL,
         tags TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL,
@@ -68,16 +70,16 @@ TABLES = (
         content='entries', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
     )""",
     # a version that changed no words is on the page as the entry that has them
-    "CREATE TABLE versions (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE page_versions (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
     # what was cleaned, and a digest of its words: a file that still has it is out of date
-    "CREATE TABLE gone (id TEXT PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE page_gone (id TEXT PRIMARY KEY, words BLOB NOT NULL) WITHOUT ROWID",
     # every state in which a page was ever written: a file that is in an earlier one was restored, not edited
-    """CREATE TABLE renderings (
+    """CREATE TABLE IF NOT EXISTS local_renderings (
         path TEXT NOT NULL, digest BLOB NOT NULL, mark BLOB NOT NULL, seq INTEGER NOT NULL, front TEXT NOT NULL,
         PRIMARY KEY (path, digest)
     ) WITHOUT ROWID""",
     # the pages that contradict the memory: they are read every time, until they do not
-    "CREATE TABLE unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS local_unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 
 _MANY = 100_000  # rows that are known to be in the ledger
@@ -85,30 +87,42 @@ _WHOSE = "SELECT user, about FROM files WHERE path = ?"
 
 _SET_SEEN = """UPDATE files SET zone = ?, front = ?, size = ?, mtime = ?, ctime = ?, inode = ?, digest = ?, is_due = ?
     WHERE path = ?"""
-_UNCLEAR = "WHERE path IN (SELECT path FROM unclear)"
+_UNCLEAR = "WHERE path IN (SELECT path FROM local_unclear)"
 
-# What follows from no event, and how it is restored in rebuilt rows. An entry that differs stays due.
-_OF_THE_FILES = (
-    ("SELECT path, digest, mark, seq, front FROM renderings", "INSERT INTO renderings VALUES (?, ?, ?, ?, ?)"),
-    ("SELECT path FROM unclear", "INSERT INTO unclear VALUES (?)"),
-    (f"SELECT zone, front, size, mtime, ctime, inode, digest, is_due, path FROM files {_UNCLEAR}", _SET_SEEN),
-    (f"SELECT shown, id FROM entries {_UNCLEAR}", "UPDATE entries SET shown = ? WHERE id = ?"),
-    (
-        f"SELECT is_due, id, timestamp, tags, superseded_by, retracted, folded_into FROM entries {_UNCLEAR}",
-        "UPDATE entries SET is_due = ? WHERE id = ? AND timestamp = ? AND tags = ? AND superseded_by = ?"
-        " AND retracted = ? AND folded_into = ?",
-    ),
+# How the files of unclear pages were last seen, while the tables are filled again. An entry that differs then is due.
+# The others are read again by the next sync.
+_KEEP_SEEN = (
+    f"""CREATE TABLE IF NOT EXISTS local_seen AS
+        SELECT path, zone, front, size, mtime, ctime, inode, digest, is_due FROM files {_UNCLEAR}""",
+    f"""CREATE TABLE IF NOT EXISTS local_shown AS
+        SELECT path, id, timestamp, tags, superseded_by, retracted, folded_into, shown, is_due
+        FROM entries {_UNCLEAR}""",
 )
+_PUT_BACK = (
+    """UPDATE files SET zone = s.zone, front = s.front, size = s.size, mtime = s.mtime, ctime = s.ctime,
+        inode = s.inode, digest = s.digest, is_due = s.is_due FROM local_seen AS s WHERE s.path = files.path""",
+    "UPDATE entries SET shown = s.shown FROM local_shown AS s WHERE s.id = entries.id",
+    """UPDATE entries SET is_due = s.is_due FROM local_shown AS s WHERE s.id = entries.id
+        AND (s.timestamp, s.tags, s.superseded_by, s.retracted, s.folded_into) =
+        (entries.timestamp, entries.tags, entries.superseded_by, entries.retracted, entries.folded_into)""",
+    "DROP TABLE local_seen",
+    "DROP TABLE local_shown",
+)
+_LOCAL = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB 'local_*'"
+_UNTOUCHED = """SELECT path FROM files WHERE NOT is_gone
+    AND path NOT IN (SELECT path FROM entries WHERE id IN (SELECT value FROM json_each(?)))"""
 
 
-class PagesFile(Followed):
+class PagesFile(TableSet):
     """The rows of all pages of a folder."""
 
-    shape, tables, full_texts = SHAPE, TABLES, ("entries_fts",)
+    name, shape, tables, full_texts = "pages", SHAPE, TABLES, ("entries_fts",)
 
-    def __init__(self, path: Path | str, hard_limit: int | None = None) -> None:
+    def __init__(
+        self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, writable: bool = True
+    ) -> None:  # fmt: skip
         """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it."""
-        super().__init__(path)
+        super().__init__(path, writable=writable)
         self._hard_limit = hard_limit
         self.ledger: LedgerView | None = None  # what is read is compared with this; None: with nothing
         self._checked: set[int] = set()  # rows that were compared, by their hash
@@ -119,19 +133,28 @@ class PagesFile(Followed):
             fold.apply(rows, event)
         rows.flush()
 
-    @contextmanager
-    def rebuilt(self) -> Iterator[None]:
-        """One transaction that begins without rows, to apply all events again.
-
-        At its end what is known of the files is restored: their states, and how an unclear page was last seen. The
-        others are read again by the next sync.
-        """
+    def empty(self) -> None:
+        """The same. How the files of unclear pages were last seen is kept for `put_back`."""
         with self.writing():
-            kept = [(put_back, self.db.execute(known).fetchall()) for known, put_back in _OF_THE_FILES]
-            self.empty()
-            yield
-            for put_back, rows in kept:
-                self.db.executemany(put_back, rows)
+            with suppress(sqlite3.DatabaseError):  # they are damaged
+                for statement in _KEEP_SEEN:
+                    self.db.execute(statement)
+            super().empty()
+
+    def put_back(self) -> None:
+        """Restore that in tables that are filled again."""
+        if self.db.execute(f"{_LOCAL} AND name = 'local_seen'").fetchone():
+            with self.writing():
+                for statement in _PUT_BACK:
+                    self.db.execute(statement)
+
+    def forget(self, names: Collection[str], seq: int) -> None:
+        """Remove what is local of the pages that have entries of these ids, which are erased; of all pages, if the
+        rows lack events before `seq`. A page whose front matter is erased was forgotten when that was recorded."""
+        mark = self.bookmark()
+        kept = _UNTOUCHED if mark.shape == SHAPE and mark.seq >= seq - 1 else "SELECT ?1 WHERE 0"
+        for (table,) in self.db.execute(_LOCAL).fetchall():
+            self.db.execute(f"DELETE FROM {table} WHERE path NOT IN ({kept})", (orjson.dumps(list(names)).decode(),))
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -201,7 +224,7 @@ class PagesFile(Followed):
         belief = (event.body or {}).get("belief")
         if belief is None or belief.get("text", "") != entry.content or belief.get("user", OWNER) != user:
             return False
-        shown = self.db.execute("SELECT entry FROM versions WHERE id = ?", (belief["id"],)).fetchone()
+        shown = self.db.execute("SELECT entry FROM page_versions WHERE id = ?", (belief["id"],)).fetchone()
         is_its = belief["id"] == entry.id or shown == (entry.id,)
         tags = fold.tags_shown(belief.get("tags", ()), belief.get("kind", "fact"))
         is_here = is_about(belief.get("about", "")) in ledger.names(user, about)
@@ -212,11 +235,16 @@ class PagesFile(Followed):
         key = hash((file.path, file.user, file.about, file.title, file.description, file.tags, file.status, ledger.end))
         if key in self._checked or file.is_gone:
             return
-        front, usual = ledger.front(file.user, file.about), USUAL.get(file.about, {})
+        front = ledger.front(file.user, file.about)
+        usual = [USUAL[name] for name in ledger.names(file.user, file.about) if name in USUAL]  # it may be renamed
+
+        def is_one_of(field: str, value: object, default: object) -> bool:
+            return value in (front.get(field), default, *(each.get(field) for each in usual))
+
         is_said = (
             file.title in (front.get("title"), title_of(file.about))
-            and file.description in (front.get("description"), usual.get("description"), description_of(file.about))
-            and list(file.tag_list) in (front.get("tags"), usual.get("tags"), [])
+            and is_one_of("description", file.description, description_of(file.about))
+            and is_one_of("tags", list(file.tag_list), [])
             and file.status in (front.get("status"), "active")
             and file.path.startswith(path_of(file.user, file.about).removesuffix(".md"))
         )
@@ -228,29 +256,28 @@ class PagesFile(Followed):
 
     def is_gone(self, name: str, words: str) -> bool:
         """True if an entry was cleaned that said just that."""
-        row = self.db.execute("SELECT words FROM gone WHERE id = ?", (name,)).fetchone()
+        row = self.db.execute("SELECT words FROM page_gone WHERE id = ?", (name,)).fetchone()
         return row is not None and row[0] == digest_of_words(words)
 
     def was_rendered(self, path: str, digest: bytes) -> bool:
         """True if the page was written in that state before."""
-        found = self.db.execute("SELECT 1 FROM renderings WHERE path = ? AND digest = ?", (path, digest)).fetchone()
-        return found is not None
+        statement = "SELECT 1 FROM local_renderings WHERE path = ? AND digest = ?"
+        return self.db.execute(statement, (path, digest)).fetchone() is not None
 
     def base(self, path: str, mark: bytes) -> Base | None:
         """The state of a page that has this mark; of several, the first: it may lack what came later."""
-        row = self.db.execute(
-            "SELECT digest, seq, front FROM renderings WHERE path = ? AND mark = ? ORDER BY seq LIMIT 1", (path, mark)
-        ).fetchone()
+        statement = "SELECT digest, seq, front FROM local_renderings WHERE path = ? AND mark = ? ORDER BY seq LIMIT 1"
+        row = self.db.execute(statement, (path, mark)).fetchone()
         return Base(*row) if row else None
 
     def ends(self, path: str, mark: bytes) -> set[str]:
         """The last entries of the states of a page that have this mark."""
-        statement = "SELECT DISTINCT json_extract(front, '$.last') FROM renderings WHERE path = ? AND mark = ?"
+        statement = "SELECT DISTINCT json_extract(front, '$.last') FROM local_renderings WHERE path = ? AND mark = ?"
         return {row[0] for row in self.db.execute(statement, (path, mark))}
 
     def unclear(self) -> set[str]:
         """The pages that contradicted the memory when they were last read."""
-        return {row[0] for row in self.db.execute("SELECT path FROM unclear")}
+        return {row[0] for row in self.db.execute("SELECT path FROM local_unclear")}
 
     # -- how far the files have followed -----------------------------------------------------------------------------
 
@@ -262,7 +289,7 @@ class PagesFile(Followed):
         self.db.executemany("UPDATE entries SET shown = ?, is_due = 0 WHERE n = ?", [(how, n) for n, how in shown])
         if file.digest is not None:
             state = (file.path, file.digest, mark, seq, file.front)
-            self.db.execute("INSERT OR IGNORE INTO renderings VALUES (?, ?, ?, ?, ?)", state)
+            self.db.execute("INSERT OR IGNORE INTO local_renderings VALUES (?, ?, ?, ?, ?)", state)
 
     def restamp(self, file: File) -> None:
         """Record that a file was touched, and is as it was."""
@@ -273,9 +300,9 @@ class PagesFile(Followed):
     def mark_unclear(self, path: str, *, is_so: bool) -> None:
         """Record whether a page contradicts the memory, so that it is read again."""
         if is_so:
-            self.db.execute("INSERT OR IGNORE INTO unclear VALUES (?)", (path,))
+            self.db.execute("INSERT OR IGNORE INTO local_unclear VALUES (?)", (path,))
         else:
-            self.db.execute("DELETE FROM unclear WHERE path = ?", (path,))
+            self.db.execute("DELETE FROM local_unclear WHERE path = ?", (path,))
 
     def lost(self, path: str) -> None:
         """Record that a file is missing: all of the page has to be written."""
@@ -287,12 +314,12 @@ class PagesFile(Followed):
 
     def moved(self, path: str, to: str) -> None:
         """Record that a page has another name, and its file too: its states are those of the new one."""
-        self.db.execute("UPDATE OR IGNORE renderings SET path = ? WHERE path = ?", (to, path))
+        self.db.execute("UPDATE OR IGNORE local_renderings SET path = ? WHERE path = ?", (to, path))
 
     def drop(self, path: str) -> None:
         """Remove a page whose file was removed."""
         self.db.execute("DELETE FROM files WHERE path = ?", (path,))
-        self.db.execute("DELETE FROM renderings WHERE path = ?", (path,))
+        self.db.execute("DELETE FROM local_renderings WHERE path = ?", (path,))
 
 
 # What follows from the ledger. How the files were last seen does not, nor does the number of an entry, which depends on
@@ -307,10 +334,10 @@ _EVERYTHING = {
         " superseded_by, supersedes, retracted, folded_into, has_key, seq"
         " FROM entries LEFT JOIN files ON files.path = entries.path"
     ),
-    "versions": "SELECT id, entry FROM versions",
-    "waiting": "SELECT id, at, belief FROM waiting",
-    "asked": "SELECT review, id FROM asked",
-    "gone": "SELECT id, words FROM gone",
+    "versions": "SELECT id, entry FROM page_versions",
+    "waiting": "SELECT id, at, belief FROM page_waiting",
+    "asked": "SELECT review, id FROM page_asked",
+    "gone": "SELECT id, words FROM page_gone",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The rows of `pages.db` while events are applied: fetched when they are needed, written when the work is done.
+"""The rows of the pages while events are applied: fetched when they are needed, written when the work is done.
 
 The caller owns the transaction. Files are written once for many entries; entries a portion at a time, and before any
 of them is read.
@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import orjson
 
-from tallystick.projections.follower import Pending
 from tallystick.projections.markdown.names import file_of
 from tallystick.projections.pages.search import index_entry, letters_of, unindex_entry
+from tallystick.projections.table_set import Pending
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import PREFIXES
 from tallystick.records.page import NOTES
@@ -150,7 +150,7 @@ class Rows:
     """The part of the tables that is being changed."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
-        self.db, self.pending = db, Pending(db)
+        self.db, self.pending = db, Pending(db, "page")
         self._files: dict[tuple[str, str], File] = {}
         self._changed: dict[str, File] = {}  # by path
         self._fresh: dict[str, Entry] = {}  # entries that are not written yet, by id
@@ -272,7 +272,7 @@ class Rows:
         """The entry that shows a version of a belief."""
         if fresh := self._fresh.get(version):
             return fresh
-        named = self.db.execute("SELECT entry FROM versions WHERE id = ?", (version,)).fetchone()
+        named = self.db.execute("SELECT entry FROM page_versions WHERE id = ?", (version,)).fetchone()
         name = named[0] if named else version
         row = self.db.execute(ENTRIES + "WHERE id = ?", (name,)).fetchone()
         return Entry(*row) if row else self._fresh.get(name)
@@ -317,6 +317,10 @@ class Rows:
             index_entry(self.db, n)
         return [first._replace(n=entry.n), *others[1:]]
 
+    def forget_states(self, file: File, seq: int) -> None:
+        """Forget in which states a page was before event `seq`."""
+        self.db.execute("DELETE FROM local_renderings WHERE path = ? AND seq < ?", (file.path, seq))
+
     def sweep(self, file: File, at: str) -> None:
         """Remove all entries of a page, and the page with them."""
         self._write_entries()
@@ -324,6 +328,6 @@ class Rows:
             entry = Entry(*row)
             unindex_entry(self.db, entry.n)
             self.db.execute("DELETE FROM entries WHERE n = ?", (entry.n,))
-            self.db.execute("INSERT OR IGNORE INTO gone VALUES (?, ?)", (entry.id, digest_of_words(entry.content)))
+            self.db.execute("INSERT OR IGNORE INTO page_gone VALUES (?, ?)", (entry.id, digest_of_words(entry.content)))
         file.is_gone, file.entry_count, file.tokens = 1, 0, 0
         self.touch(file, at)

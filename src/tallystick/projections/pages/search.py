@@ -55,11 +55,11 @@ _BY_WORDS = f"""SELECT {_ROW} FROM entries_fts AS f
 _BY_TIME = f"""SELECT {_ROW} FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
     WHERE {_SEEN} {{}} ORDER BY e.timestamp DESC, e.n DESC LIMIT :limit"""
 _BY_ID = f"""SELECT {_ROW} FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
-    WHERE e.id = coalesce((SELECT entry FROM versions WHERE id = :id), :id) AND {_SEEN} {{}} LIMIT :limit"""
+    WHERE e.id = coalesce((SELECT entry FROM page_versions WHERE id = :id), :id) AND {_SEEN} {{}} LIMIT :limit"""
 _EVERYWHERE, _ON_SOME = ({way: way.format(on) for way in (_BY_WORDS, _BY_TIME, _BY_ID)} for on in ("", _ON))
 _NEXT = """SELECT e.id, CASE WHEN e.superseded_by != '' THEN e.superseded_by ELSE e.folded_into END
     FROM entries AS e CROSS JOIN files AS p ON p.path = e.path
-    WHERE e.id = coalesce((SELECT entry FROM versions WHERE id = :id), :id) AND p.user = :user"""
+    WHERE e.id = coalesce((SELECT entry FROM page_versions WHERE id = :id), :id) AND p.user = :user"""
 _HAS_PAGES = "SELECT 1 FROM files WHERE user = :user LIMIT 1"
 _IS_PAGE = "SELECT 1 FROM files WHERE path = ? AND user = ?"
 

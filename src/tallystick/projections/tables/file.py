@@ -1,23 +1,25 @@
-"""`state.db`: the file in which a state is kept, with its position in the ledger.
+"""`state.db`: the file of all tables that follow from the ledger, and the state in it.
 
-It follows from the ledger, so it is never repaired: one that cannot be used is replaced by a new one, which the ledger
-fills. Where it cannot be written (a folder that is read-only here, a full disk), the rows are in a temporary database
-of this process, and what was not written stays in memory.
+The file is never repaired: one that cannot be used is replaced by a new one, which the ledger fills; the index, the
+pages and the graph follow (see `table_set`). Where it cannot be written (a folder that is read-only here, a full disk),
+the rows of the state are in a temporary database of this process, and what was not written stays in memory.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from tallystick.projections.database import inode_of
+from tallystick.projections.database import inode_of, transaction
+from tallystick.projections.table_set import TableSet
 from tallystick.projections.tables.rows import Recorded, TablesInRows
 from tallystick.projections.tables.schema import SCHEMA, SHAPE
 from tallystick.records.errors import NotWritten
-from tallystick.records.event import Position
+from tallystick.records.event import Event, Position
 
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-16000",
@@ -26,6 +28,7 @@ _PRIVATE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_s
 _TIMEOUT = 30.0
 _MANY = 20_000  # changed rows that are written before the end
 _ENDS = ("-wal", "-shm", "-journal")
+_PLAIN = ("belief.", "episode.put")  # events of one thing alone
 
 
 class StateFile:
@@ -41,6 +44,10 @@ class StateFile:
         self._is_writable = False
         self._refused: tuple[int, int, int] | None = None  # the inode and stamp of a file that could not be used
         self._recorded: Recorded | None = None
+        self.followers: list[Callable[[sqlite3.Connection], TableSet]] = []  # tables that follow every write
+        self._following: dict[int, TableSet] = {}  # those of the file that is attached
+        self.is_lost = False  # there was a file that could not be read
+        self.followed: dict[str, int] = {}  # the last event that each set has taken here
 
     # -- opening -----------------------------------------------------------------------------------------------------
 
@@ -54,6 +61,7 @@ class StateFile:
             self.tables.discard()
             return self._looked()
         except (sqlite3.Error, OSError, ValueError):
+            self.is_lost = True
             self.close()
             return None
 
@@ -72,7 +80,12 @@ class StateFile:
     def _open(self, writable: bool) -> None:
         self.close()
         self._is_writable = writable
+        if writable:
+            self._put_folders_aside()
         inode = inode_of(self.path)
+        if writable and inode >= 0 and not os.access(self.path, os.W_OK):  # it is somebody else's
+            self.is_lost = True
+            return
         if inode < 0 or (self._refused is not None and self._refused == (inode, *_stamp(self.path))):
             return
         is_fixed = not writable and not os.path.exists(f"{self.path}-wal")  # nobody writes it now
@@ -82,7 +95,7 @@ class StateFile:
         try:
             for pragma in _PRAGMAS if writable else ():
                 db.execute(pragma)
-            if db.execute("SELECT 1 FROM state_position WHERE shape = ?", (SHAPE,)).fetchone():
+            if db.execute("SELECT 1 FROM positions WHERE name = 'state' AND shape = ?", (SHAPE,)).fetchone():
                 self._attach(db, inode, stamp)
         finally:
             if self._db is not db:
@@ -117,7 +130,7 @@ class StateFile:
     ) -> None:
         self.tables.attach(db, is_new=is_new)
         self.tables.recorded = self._recorded
-        self._db, self._inode, self._fixed = db, inode, stamp
+        self._db, self._inode, self._fixed, self._following = db, inode, stamp, {}
 
     def _made(self, path: Path) -> sqlite3.Connection:
         """A new file with empty tables."""
@@ -131,8 +144,11 @@ class StateFile:
             raise
         return db
 
-    def _replace_file(self) -> None:
-        """Put a copy of the rows, in which nothing is left of removed ones, in the place of the file."""
+    def _replace_file(self, change: Callable[[sqlite3.Connection], None] | None = None) -> None:
+        """Put a copy of the rows, in which nothing is left of removed ones, in the place of the file.
+
+        Before that `change` changes it, while nobody else has it open; of what it removes nothing is left either.
+        """
         assert self._db is not None
         fresh = self.path.with_name(f"{self.path.name}.new")
         with suppress(FileNotFoundError):
@@ -140,18 +156,20 @@ class StateFile:
         os.close(os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         try:
             self._db.execute("VACUUM INTO ?", (os.fspath(fresh),))
+            if change is not None:
+                with closing(_connect(fresh)) as db:
+                    for pragma in ("PRAGMA journal_mode=OFF", "PRAGMA secure_delete=ON"):
+                        db.execute(pragma)
+                    with transaction(db):
+                        change(db)
         except sqlite3.Error:
             os.remove(fresh)
             raise
         with open(fresh, "rb+") as file:
             os.fsync(file.fileno())
         self.close()
-        if self.path.is_dir() and not self.path.is_symlink():
-            os.rename(self.path, f"{self.path}.aside-{os.urandom(4).hex()}")
+        self._remove_files()
         os.replace(fresh, self.path)
-        for end in _ENDS:
-            with suppress(FileNotFoundError):
-                os.remove(f"{self.path}{end}")
         self._open(writable=True)
         if self._db is not None:
             self._looked()
@@ -165,9 +183,7 @@ class StateFile:
             if inode >= 0 and self.tables.is_bad:
                 with suppress(OSError):
                     self._refused = (inode, *_stamp(self.path))
-                for end in ("", *_ENDS) if self._is_writable else ():
-                    with suppress(OSError):
-                        os.remove(f"{self.path}{end}")
+                self._remove_files()
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -189,6 +205,8 @@ class StateFile:
             return False
         try:
             [version] = self._db.execute("PRAGMA data_version").fetchone()
+            if version != self._version and self.tables.saved_position() == self.tables.position:
+                self._version = version  # others wrote rows that are not of the state
             return self.is_bad or version != self._version
         except sqlite3.Error:
             return True
@@ -209,9 +227,10 @@ class StateFile:
                 return False
             if version == self._version and self._fixed is None:
                 return True
-            self.tables.forget()
-            row = self._db.execute("SELECT seq FROM state_position").fetchone()
-            if row is None or row[0] > seq:
+            position = self.tables.saved_position()
+            if position != self.tables.position or self._fixed is not None:
+                self.tables.forget()
+            if position is None or position.seq > seq:
                 return False
             self._version = version
             return True
@@ -234,23 +253,96 @@ class StateFile:
             with suppress(sqlite3.Error, OSError):
                 self.tables.save(None)
 
-    def save(self, position: Position) -> None:
-        """Write all that is not written, with the position; what cannot be written stays in memory."""
+    def save(self, position: Position | None, events: Sequence[Event] = ()) -> None:
+        """Write all that is not written, with the position; what cannot be written stays in memory.
+
+        In the same transaction the tables that follow the ledger take events; without a position, nothing else is done.
+        """
         if self._db is None or self.is_bad:
             return
+        taken = dict[str, int]()
         with suppress(sqlite3.Error, OSError):
-            self.tables.save(position)
-            self.tables.recorded = self._recorded
-            if self._inode < 0 and self._is_alone:
+            if position is None:
+                with self.tables.writing():
+                    self._take(events, taken)
+            else:
+                self.tables.save(position, lambda: self._take(events, taken))
+                self.tables.recorded = self._recorded
+            self.followed.update(taken)
+            if position and self._inode < 0 and self._is_alone:
                 self._replace_file()
 
-    def rewrite(self) -> None:
-        """Replace the file by one in which nothing is left of removed rows."""
-        if self._db is not None and self._inode >= 0:
+    def _take(self, events: Sequence[Event], taken: dict[str, int]) -> None:
+        """Apply events to the tables that follow them. If one set fails, its next reader looks closer."""
+        assert self._db is not None
+        for place, make in enumerate(self.followers if events and self._inode >= 0 else ()):
+            self._db.execute("SAVEPOINT one_set")
             try:
-                self._replace_file()
-            except sqlite3.Error as error:
-                raise NotWritten(f"{self.path} could not be written without what was erased: {error}") from error
+                rows = self._following[place] = self._following.get(place) or make(self._db)
+                mark = rows.bookmark()
+                if (mark.seq, mark.shape) == (events[0].seq - 1, rows.shape):
+                    taken[rows.name] = rows.catch_up(events).seq
+            except Exception:  # also a mistake of ours: the write stands
+                self._following.pop(place, None)
+                self._db.execute("ROLLBACK TO one_set")
+            self._db.execute("RELEASE one_set")
+
+    def rewrite(self, names: Collection[str], seq: int, ops: Collection[str], *, is_whole: bool) -> None:
+        """Replace the file by one without any removed rows, nor words of these ids, which event `seq` erases.
+
+        `ops` are of the events that it empties; none, if that is not known. `is_whole`: all events of the ledger are
+        here. The index keeps what others say, if it is certain what that is; if events were moved away, in any case.
+        The other tables that follow are filled again. What is local stays, but for pages with such an entry.
+        """
+        if self._db is None or self._inode < 0:
+            self._remove_files()
+            return
+
+        def forget(db: sqlite3.Connection) -> None:
+            from tallystick.projections.graph.open_database import GraphFile  # only where something is erased
+            from tallystick.projections.index.file import IndexFile
+            from tallystick.projections.pages.open_database import PagesFile
+
+            there = {name for (name,) in db.execute("SELECT name FROM positions WHERE seq >= 0")}
+            if "pages" in there:
+                pages = PagesFile(db)
+                pages.forget(names, seq)
+                pages.empty()
+            if "index" in there:
+                index, is_plain = IndexFile(db), bool(ops) and all(op.startswith(_PLAIN) for op in ops)
+                if not ((is_plain or not is_whole) and index.forget(names, exactly=is_whole)):
+                    index.empty()
+            if "graph" in there:
+                GraphFile(db, "").empty()
+
+        try:
+            self._replace_file(forget)
+        except sqlite3.Error as error:
+            self.tables.is_bad = True
+            self.close()  # the file goes, with the words in it
+            raise NotWritten(f"{self.path} could not be written without what was erased: {error}") from error
+
+    def _remove_files(self) -> None:
+        self._put_folders_aside()
+        for end in ("", *_ENDS) if self._is_writable else ():
+            with suppress(OSError):
+                os.remove(f"{self.path}{end}")
+
+    def replace_with(self, path: Path) -> None:
+        """Put the rows at `path`, which somebody made, in the place of these, if there are any."""
+        if path.exists():
+            self._is_writable = True
+            self.close()
+            self._remove_files()
+            os.replace(path, self.path)
+
+    def _put_folders_aside(self) -> None:
+        """A folder in the place of the file, or of SQLite's files of it, is somebody's."""
+        for path in [f"{self.path}{end}" for end in ("", *_ENDS)]:
+            if os.path.isdir(path) and not os.path.islink(path):
+                self.is_lost = True
+                with suppress(OSError):
+                    os.rename(path, f"{path}.aside-{os.urandom(4).hex()}")
 
 
 def _connect(name: Path | str, **options: bool) -> sqlite3.Connection:

@@ -66,8 +66,8 @@ class TablesAt(TablesInRows):
     def rows(self, statement: str, *values: object) -> list[Any]:
         return self._now.rows(statement, *values, self.last)
 
-    def distrust(self, row: str) -> None:
-        self._now.distrust(row)
+    def distrust(self, table: str) -> None:
+        self._now.distrust(table)
 
 
 class _ChangedAt(Mapping[str, Any]):

@@ -47,9 +47,9 @@ _STEPS = """SELECT key, value, seqs, since, until FROM state_past WHERE tab = ?1
     UNION ALL SELECT key, value, seqs, since, NULL FROM state_row WHERE tab = ?1 AND key = ?2 ORDER BY since"""
 _EVER = """SELECT key FROM state_past WHERE tab = ?1 AND key >= ?2 AND key < ?3
     UNION SELECT key FROM state_row WHERE tab = ?1 AND key >= ?2 AND key < ?3"""
-_POSITION = "SELECT seq, hash, saved FROM state_position WHERE shape = ?"
-_NO_POSITION = "DELETE FROM state_position"
-_SET_POSITION = "INSERT OR REPLACE INTO state_position VALUES (1, ?, ?, ?, ?)"
+_POSITION = "SELECT seq, hash, saved FROM positions WHERE name = 'state' AND shape = ?"
+_NO_POSITION = "DELETE FROM positions WHERE name = 'state'"
+_SET_POSITION = "INSERT OR REPLACE INTO positions VALUES ('state', ?, ?, ?, ?)"
 
 _NEXT = chr(ord(SEPARATOR) + 1)
 _LAST = "\U0010ffff\U0010ffff"
@@ -70,7 +70,7 @@ class Step(NamedTuple):
     seqs: str = ""
 
 
-_ANEW = Step(-2, GONE)  # before the steps of a row whose history is written again: whatever there is of it goes
+_REWRITE = Step(-2, GONE)  # before the steps of a row whose history is written again: whatever there is of it goes
 
 
 class RowTable(WithoutPast[V]):
@@ -136,7 +136,7 @@ class RowTable(WithoutPast[V]):
                     if agreed is None:
                         values[place] = GONE
                     elif not agreed:
-                        self._owner.distrust(f"{self.name} {name.replace(SEPARATOR, ' ')}")
+                        self._owner.distrust(self.name)
         except (ValueError, TypeError, LookupError, AttributeError):
             self._owner.distrust(self.name)
         return values
@@ -297,9 +297,9 @@ class KeptTable(RowTable[V]):
         """Every value that a row has had, oldest first, each since which event; `GONE` where it was not there."""
         name = encoded(key)
         fresh = self.steps.get(name, ())
-        if fresh[:1] == (_ANEW,):
+        if fresh[:1] == (_REWRITE,):
             return fresh[1:]
-        found, end, rows = list[Step](), _ANEW.since, self._owner.rows(_STEPS, self.number, name)
+        found, end, rows = list[Step](), _REWRITE.since, self._owner.rows(_STEPS, self.number, name)
         for (*_, seqs, since, until), value in zip(rows, self._values([row[:4] for row in rows]), strict=True):
             if found and since > end:
                 found.append(Step(end, GONE))
@@ -322,25 +322,24 @@ class KeptTable(RowTable[V]):
         steps = self.steps_of(key)
         rest = [Step(one.since, GONE) if one.value is GONE or not gone or gone(one.value) else one for one in steps]
         if rest != list(steps):
-            self._replace(encoded(key), (_ANEW, *rest))
+            self._replace(encoded(key), (_REWRITE, *rest))
 
     def changes(self) -> int:
         return sum(map(len, self.steps.values()))
 
     def write(self, db: sqlite3.Connection) -> None:
         number, dump = self.number, self.codec.dump
-        if anew := [(number, name) for name, steps in self.steps.items() if steps[0] is _ANEW]:
-            db.executemany(_DROP, anew)
-            db.executemany(_DROP_PAST, anew)
+        if rewritten := [(number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE]:
+            db.executemany(_DROP, rewritten)
+            db.executemany(_DROP_PAST, rewritten)
         db.executemany(_KEEP, [
             (number, name, None if value is GONE else dump(value), seqs or None, since)
-            for name, steps in self.steps.items() for since, value, seqs in steps if since > _ANEW.since
+            for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE.since
         ])  # fmt: skip
 
     def discard(self) -> None:
         super().discard()
         self.steps.clear()
-
 
 
 class TablesInRows(Undo):
@@ -374,11 +373,14 @@ class TablesInRows(Undo):
             self.is_bad = True
             raise Busy(f"the state of this memory could not be read ({error}) and is made again; try again") from error
 
-    def distrust(self, row: str) -> None:
-        """A row is not what the ledger says. Busy: nothing of it is used, and all rows are made again."""
+    def distrust(self, table: str) -> None:
+        """A row is not what the ledger says. Busy: nothing of it is used, and all rows are made again.
+
+        The error names the table alone: the key may be somebody's words.
+        """
         self.is_bad = True
         raise Busy(
-            f"the row of {row!r} in the state of this memory was changed by something else: it is not what the ledger"
+            f"a row of {table!r} in the state of this memory was changed by something else: it is not what the ledger"
             " says; nothing of it was used, and the state is made again; try again"
         )
 
@@ -427,28 +429,35 @@ class TablesInRows(Undo):
     def clear(self) -> None:
         """Empty all tables, in the database too."""
         with self.writing():
-            for name in ("state_row", "state_past", "state_position"):
-                self.db.execute(f"DELETE FROM {name}")
+            for statement in ("DELETE FROM state_row", "DELETE FROM state_past", _NO_POSITION):
+                self.db.execute(statement)
         self.discard()
         self.position = self.event = None
 
     def look(self) -> Position | None:
         """The position of the rows in the database; None if there is none of this shape."""
-        row = self.db.execute(_POSITION, (SHAPE,)).fetchone()
-        position = Position(*row) if row else None
+        position = self.saved_position()
         if position != self.position:
             self.forget()
             self.position = position
         return position
 
+    def saved_position(self) -> Position | None:
+        row = self.db.execute(_POSITION, (SHAPE,)).fetchone()
+        return Position(*row) if row else None
+
     def changes(self) -> int:
         """The number of changes that are not written yet."""
         return sum(table.changes() for table in self.tables.values())
 
-    def save(self, position: Position | None) -> None:
-        """Write what is not written, and the position that it belongs to; None: there is none."""
+    def save(self, position: Position | None, first: Callable[[], object] = list) -> None:
+        """Write what is not written, and the position that it belongs to; None: there is none.
+
+        In the same transaction `first` is called.
+        """
         changed = [table for table in self.tables.values() if table.changed]
         with self.writing():
+            first()
             for table in changed:
                 table.write(self.db)
                 gone = [(table.number, name) for name, value in table.changed.items() if value is GONE]

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tallystick.projections.index.block_ids import content_hash
 from tallystick.stores.elfmem import rows
-from tallystick.stores.elfmem.embeddings import bytes_to_embedding, embedding_to_bytes
+from tallystick.stores.elfmem.rows import bytes_to_embedding, embedding_to_bytes
 
 __all__ = [
     "add_tags", "block_exists", "bytes_to_embedding", "content_hash", "embedding_to_bytes", "end_session",

@@ -3,6 +3,7 @@
 Results are dictionaries and plain values. Arguments are always bound, never part of a statement. What the index could
 not store unchanged (a lone surrogate, a NaN, an unknown status) is refused before anything is written. A change to a
 block, session or pair that does not exist changes nothing, like the UPDATE that it is.
+Vectors are stored as little-endian float32.
 """
 
 from __future__ import annotations
@@ -38,19 +39,12 @@ from tallystick.records.block import ArchiveReason, BlockStatus, Edge
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.json import loads
-from tallystick.stores.elfmem.embeddings import embedding_to_bytes
-from tallystick.stores.elfmem.models import (
-    block_tags,
-    blocks,
-    contradictions,
-    edges,
-    frames,
-    sessions,
-    system_config,
-)
+from tallystick.stores.elfmem.models import block_tags, blocks, contradictions, edges, frames, sessions, system_config
 
 if TYPE_CHECKING:
-    from tallystick.stores.elfmem.embeddings import Vector
+    import numpy as np
+    from numpy.typing import NDArray
+    Vector = NDArray[Any]
 
 STATUSES = tuple(BlockStatus)
 ARCHIVE_REASONS = tuple(ArchiveReason)
@@ -563,3 +557,30 @@ def json_text(name: str, value: object, kind: type = dict) -> str:
         called = "a list" if kind is list else "an object"
         raise Refused(f"{name} is the JSON of {called}, not {quoted(text)}", "json")
     return text
+
+
+_FLOAT32 = "<f4"
+_BYTES = 4
+
+
+def embedding_to_bytes(vec: Vector) -> bytes:
+    """Convert a vector to bytes for storage. NaN, infinity, an empty vector or a matrix is refused."""
+    import numpy as np
+
+    given = np.asarray(vec)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
+        raise Refused(f"an embedding is a vector of numbers, not {given.dtype} of shape {given.shape}")
+    with np.errstate(over="ignore"):  # too great for 32 bits: infinite, and refused with the others
+        floats = given.astype(_FLOAT32)
+    if not np.isfinite(floats).all():
+        raise Refused("an embedding contains finite numbers only; this one has NaN or infinity")
+    return floats.tobytes()
+
+
+def bytes_to_embedding(data: bytes) -> NDArray[np.float32]:
+    """Convert stored bytes back to a vector, which is read-only: copy it to change it."""
+    import numpy as np
+
+    if not data or len(data) % _BYTES:
+        raise Damaged(f"an embedding of {len(data)} bytes is not made of {_BYTES}-byte floats; embed the block again")
+    return np.frombuffer(data, dtype=_FLOAT32)

@@ -20,7 +20,7 @@ from tallystick.records.errors import TallystickError
 from tallystick.records.esdb_record import ChronoRecord, EsdbRecord
 from tallystick.stores.esdb.migrate import is_old, read_folder
 from tallystick.stores.esdb.store import FOLDER, ChronoStore
-from tallystick.stores.open_folder import is_memory
+from tallystick.stores.places import is_memory
 
 JSON_FOLDER = ".specsmith"
 STORE, JSON = "ChronoStore WAL", f"{JSON_FOLDER}/ JSON (run tallystick migrate to upgrade)"

@@ -25,9 +25,9 @@ from typing import Any
 from tallystick.decide import beliefs as decide
 from tallystick.exchange import chronomemory
 from tallystick.exchange.chronomemory import OldLedger, Step, fitted
-from tallystick.ledger.chain import first_line, is_ours
 from tallystick.ledger.disk import Disk, copy
-from tallystick.ledger.layout import Folder
+from tallystick.ledger.folder.chain import first_line, is_ours
+from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.lock import Lock
 from tallystick.records import ids
 from tallystick.records.belief import OWNER

@@ -18,14 +18,12 @@ import orjson
 from tallystick.decide import beliefs as decide
 from tallystick.exchange import specsmith
 from tallystick.ledger.disk import replace
+from tallystick.ledger.folder.verify import verify
 from tallystick.ledger.format import SEAL
-from tallystick.ledger.scan import Place
-from tallystick.ledger.verify import verify
-from tallystick.records.belief import OWNER
+from tallystick.records.belief import OWNER, Change, Moment, Version, Why
 from tallystick.records.errors import Damaged, Missing, NotFound, Refused
 from tallystick.records.esdb_record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
 from tallystick.records.event import Draft, Event
-from tallystick.records.history import Change, Moment, Version, Why
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.version import CurrentVersion
@@ -105,11 +103,11 @@ class ChronoStore:
 
     def _written(self, record_id: str, drafts: Callable[[], list[Draft]]) -> WalEvent:
         """Write the drafts, and return the event of the record."""
-        folder, before = self.folder, Place(0, -1, "", "")
+        folder, before = self.folder, self.folder.ledger.head
 
         def decided() -> list[Draft]:
             nonlocal before
-            before = folder.ledger.end
+            before = folder.ledger.head
             return drafts()
 
         events = folder.ledger.write(decided)
@@ -117,12 +115,12 @@ class ChronoStore:
         if events:
             prev = before.hash if events[0].seq == before.seq + 1 else ""
             if not prev and events[0].hash:  # others wrote in the same group
-                prev = folder.ledger.chain().hash_at(events[0].seq - 1) or ""
+                prev = folder.ledger.hash_at(events[0].seq - 1) or ""
             return _wal_event(known, events[0], prev)
         current = known.get(record_id)
         try:
-            if current.seq <= folder.ledger.end.seq:
-                line = folder.ledger.chain().line(current.seq)
+            if current.seq <= folder.ledger.head.seq:
+                line = folder.ledger.line(current.seq)
                 return _wal_event(known, line.event(), line.prev)
         except (Missing, NotFound):
             pass  # its segment was moved away
@@ -192,7 +190,7 @@ class ChronoStore:
     def wal_seq(self) -> int:
         """The seq of the last event."""
         self.folder.ledger.refresh()
-        return self.folder.ledger.end.seq
+        return self.folder.ledger.head.seq
 
     def epoch(self) -> int:
         """The number of compactions of the log."""
@@ -202,8 +200,8 @@ class ChronoStore:
     def replay(self, from_seq: int = 0) -> list[WalEvent]:
         """The events from `from_seq` on, in order; those erased or of other users come without their record."""
         self.folder.ledger.refresh()
-        chain, known, found = self.folder.ledger.chain(), Beliefs(), list[WalEvent]()
-        for line in chain.lines(chain.first):
+        ledger, known, found = self.folder.ledger, Beliefs(), list[WalEvent]()
+        for line in ledger.lines(ledger.first):
             event = line.event()
             known.apply(event)
             if line.seq >= from_seq:
@@ -234,9 +232,9 @@ class ChronoStore:
         ledger = self.folder.ledger
         count = ledger.compact()
         with suppress(OSError), ledger.hold():
-            end = ledger.end
+            end = ledger.head
             content = {"seq": end.seq, "last_hash": end.hash, "ts": end.ts, "records": self.export_records()}
-            replace(ledger.disk, ledger.folder.snapshot, orjson.dumps({"format": "tallystick", **content}))
+            replace(self.folder.disk, self.folder.files.snapshot, orjson.dumps({"format": "tallystick", **content}))
         return count
 
     def backup(self) -> Path:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         InMemoryAuditSink as InMemoryAuditSink,
         JsonlAuditSink as JsonlAuditSink,
     )
-    from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog as JsonlMemoryEventLog
     from tallystick.stores.phase.event_log.protocol import (
         InMemoryMemoryEventLog as InMemoryMemoryEventLog,
+        JsonlMemoryEventLog as JsonlMemoryEventLog,
         LogFinding as LogFinding,
         MemoryEventLog as MemoryEventLog,
     )
@@ -43,8 +43,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "records.path": "MemoryPath",
         "records.review": "Action Approval",
         "stores.phase.audit": "AuditSink InMemoryAuditSink JsonlAuditSink",
-        "stores.phase.event_log.jsonl": "JsonlMemoryEventLog",
-        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog LogFinding MemoryEventLog",
+        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog JsonlMemoryEventLog LogFinding MemoryEventLog",
         "stores.phase.event_log.replay": "GraphSnapshot",
         "stores.phase.findings": "Diagnostic diagnose",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",

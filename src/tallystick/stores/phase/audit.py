@@ -23,8 +23,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
-from tallystick.ledger.chain import raw_lines
 from tallystick.ledger.disk import Disk
+from tallystick.ledger.folder.chain import raw_lines
 from tallystick.records.errors import NotWritable, Refused
 from tallystick.records.fields import moment, must_be_known_version, must_be_object, must_be_one_of, names
 from tallystick.records.json import check, loads

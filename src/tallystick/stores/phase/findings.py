@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from tallystick.ledger.chain import raw_lines
+from tallystick.ledger.folder.chain import raw_lines
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.graph.envelope import KEYS, GraphEnvelope, Records, settled_line
 from tallystick.records.graph.events import (
@@ -46,9 +46,8 @@ from tallystick.records.json import loads
 from tallystick.stores.phase.audit import AuditRecord, AuditSink, records_of
 from tallystick.stores.phase.comparison import is_own
 from tallystick.stores.phase.event_log import protocol as log_codes
-from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.line_file import LineFile
-from tallystick.stores.phase.event_log.protocol import TORN, MemoryEventLog, unknown_version
+from tallystick.stores.phase.event_log.protocol import TORN, JsonlMemoryEventLog, MemoryEventLog, unknown_version
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout

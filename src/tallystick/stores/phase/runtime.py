@@ -64,10 +64,10 @@ from tallystick.stores.phase.comparison import (
     stored,
     without_imported,
 )
-from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.line_file import locked, not_written
 from tallystick.stores.phase.event_log.protocol import (
     InMemoryMemoryEventLog,
+    JsonlMemoryEventLog,
     MemoryEventLog,
     must_be_free,
     must_fit,

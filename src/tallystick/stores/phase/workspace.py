@@ -2,23 +2,34 @@
 
 A folder is a workspace if it has `workspace.json` or the files of a graph; see `stores/phase/graph/layout`. Creating
 one in a folder with other things in it is refused. Reading one creates nothing and changes nothing.
+
+Input files of a workspace: an envelope, a profile, events, an action, an approval.
+
+A file is recognised by its content, not by its name: an object with the parts of a graph is an envelope, one with an id
+and no other kind than `profile` is a profile, one with an `at` or a `payload` is an event, and lines of objects are
+events. Everything is checked as it is read; a refusal names the file, and the line and byte where there are lines.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from tallystick.ledger.disk import Disk, replace
+from tallystick.ledger.disk import Disk, replace as replace_file
 from tallystick.records.clock import Clock, system_clock
-from tallystick.records.errors import NotFound, Refused
-from tallystick.records.graph.envelope import GraphEnvelope
-from tallystick.records.graph.events import shown
-from tallystick.records.graph.nodes import SCHEMA_VERSION
+from tallystick.records.errors import NotFound, Refused, UnknownVersion
+from tallystick.records.fields import moment
+from tallystick.records.graph.envelope import KINDS, GraphEnvelope, Records, record_in
+from tallystick.records.graph.events import MemoryEvent, shown
+from tallystick.records.graph.lifecycle import LifecycleAction, LifecycleApproval
+from tallystick.records.graph.nodes import SCHEMA_VERSION, MemoryProfile
+from tallystick.records.json import check, loads, parse
 from tallystick.stores.phase.audit import records_of
 from tallystick.stores.phase.event_log.protocol import TORN
 from tallystick.stores.phase.graph import layout
@@ -90,4 +101,156 @@ def _kinds(envelope: GraphEnvelope, part: str) -> dict[str, int]:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file, or replace it: whole, or not at all."""
-    replace(Disk(), Path(os.path.abspath(path)), data)
+    replace_file(Disk(), Path(os.path.abspath(path)), data)
+
+
+ENVELOPE, PROFILE, EVENTS = "envelope", "profile", "events"
+
+_PARTS = {*KINDS, "profile"}
+_USUAL_ACTION: dict[str, Any] = {"changes": {}, "reason": "", "path_id": "", "seen": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One file, read: its kind and its content."""
+
+    name: str
+    kind: str
+    envelope: GraphEnvelope
+
+
+def given_in(name: str, data: bytes) -> Given:
+    """The content of a file. Refused, with the file's name, if a workspace cannot import it."""
+    if not data.strip():
+        raise Refused(f"{name} is empty; give an envelope, a profile, or events a line each", "file")
+    own = GraphEnvelope.as_written(data)
+    if own is not None:
+        return Given(name, ENVELOPE, own)
+    try:
+        fields = parse(data)
+    except ValueError as error:
+        if _is_one_object(data):
+            raise Refused(f"{name}: {error}", "file") from None
+        return Given(name, EVENTS, GraphEnvelope(events=list(events_in(name, data))))
+    try:
+        return _given_object(name, data, fields)
+    except UnknownVersion as error:
+        raise UnknownVersion(f"{name}: {error}") from None
+    except (ValueError, Refused) as error:
+        raise Refused(f"{name}: {error}", "file") from None
+
+
+def _is_one_object(data: bytes) -> bool:
+    """True if a file that is not JSON was meant as one object: its first line is none by itself."""
+    try:
+        return type(parse(data.lstrip().split(b"\n", 1)[0])) is not dict
+    except ValueError:
+        return True
+
+
+def _given_object(name: str, data: bytes, fields: object) -> Given:
+    if type(fields) is not dict:
+        raise Refused(f"an envelope, a profile or an event must be an object, not {type(fields).__name__}", "file")
+    if _PARTS & fields.keys():
+        check(fields)
+        return Given(name, ENVELOPE, GraphEnvelope.from_dict(fields))
+    if {"at", "payload"} & fields.keys():
+        return Given(name, EVENTS, GraphEnvelope(events=[_event(loads(data))]))
+    if "id" in fields and fields.get("kind", "profile") == "profile":
+        return Given(name, PROFILE, GraphEnvelope(profile=MemoryProfile.from_dict(loads(data))))
+    raise Refused(
+        "neither envelope nor profile nor events; put a single record into an envelope, under nodes or edges", "file"
+    )
+
+
+def joined(given: list[Given]) -> GraphEnvelope:
+    """All files as one envelope: of records of one id the last counts, an event occurs once."""
+    whole = given[0].envelope if given else GraphEnvelope()
+    for each in given[1:]:
+        whole = _joined(whole, each)
+    return whole
+
+
+def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
+    more, parts = given.envelope, dict[str, Any]()
+    first = whole.profile or more.profile
+    heads = {profile.id: profile.to_line() for profile in (whole.profile, more.profile) if profile}
+    for part in KINDS:
+        lines = {name: line for name, line, _ in whole.settled(part)}
+        for name, line, _ in more.settled(part):
+            if part == "events" and lines.get(name, line) != line:
+                raise Refused(f"{given.name}: another file has event {ascii(name)[:60]} with other content", "mismatch")
+            lines[name] = line
+        if part == "profiles" and first is not None:
+            lines |= heads
+            parts["profile"] = record_in(part, lines.pop(first.id))
+        names = lines if part == "events" else sorted(lines)
+        parts[part] = Records[Any](part, map(lines.__getitem__, names), is_judged=True)
+    return replace(
+        whole, **parts, metadata={**whole.metadata, **more.metadata}, extra={**whole.extra, **more.extra}
+    )  # fmt: skip
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
+    """The events in lines. `at` is the time of those without one; a missing id is a digest of the content."""
+    byte = 0
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield _event(loads(line), at)
+            except (ValueError, Refused) as error:
+                kind = UnknownVersion if isinstance(error, UnknownVersion) else Refused
+                raise kind(f"{name}, line {number}, byte {byte}: {error}") from None
+        byte += len(line) + 1
+
+
+def _event(given: Any, at: str = "") -> MemoryEvent:
+    if type(given) is not dict:
+        raise Refused(f"an event must be an object, not {type(given).__name__}", "file")
+    fields = {"schema_version": SCHEMA_VERSION, "at": at, "path_id": "", "subject_ids": [], "payload": {}, **given}
+    if not fields["at"]:
+        raise Refused("at is missing; add the time of the event", "file")
+    fields["at"] = moment(fields["at"])
+    if "id" in given:
+        return MemoryEvent.from_dict(fields)
+    event = MemoryEvent.from_dict({**fields, "id": "-"})
+    return MemoryEvent.new(
+        event.kind, event.at, path_id=event.path_id, subject_ids=event.subject_ids, payload=event.payload
+    )  # fmt: skip
+
+
+# -- actions and approvals -------------------------------------------------------------------------------------------
+
+
+def action_in(name: str, data: bytes) -> tuple[LifecycleAction, bool]:
+    """The action in a file, and whether it has `seen`. `kind`, `subject_ids` and `by` are required."""
+    fields = _object(name, data, "an action")
+    try:
+        return LifecycleAction.from_dict({**_USUAL_ACTION, **fields}), "seen" in fields
+    except Refused as error:
+        raise Refused(f"{name}: {error}", error.code) from None
+
+
+def approval_in(name: str, data: bytes) -> tuple[LifecycleApproval, dict[str, str]]:
+    """The approval in a file, and the digests of what the approver saw."""
+    fields = _object(name, data, "an approval")
+    seen = fields.pop("seen", {})
+    try:
+        if type(seen) is not dict:
+            raise Refused("seen is an object", "file")
+        return LifecycleApproval.from_dict(fields), seen
+    except Refused as error:
+        raise Refused(f"{name}: {error}", error.code) from None
+
+
+def _object(name: str, data: bytes, what: str) -> dict[str, Any]:
+    try:
+        fields = loads(data)
+    except ValueError as error:
+        raise Refused(f"{name}: {error}", "file") from None
+    if type(fields) is not dict:
+        raise Refused(f"{name}: {what} is an object, not {type(fields).__name__}", "file")
+    return fields

@@ -22,8 +22,8 @@ from contextlib import closing, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
-from tallystick.ledger.chain import last_line
 from tallystick.ledger.disk import Disk, ensure_folder, pread_range, write_all, write_new
+from tallystick.ledger.folder.chain import last_line
 from tallystick.ledger.format import ZERO
 from tallystick.ledger.lock import Lock
 from tallystick.records.errors import NotWritable, NotWritten, Refused

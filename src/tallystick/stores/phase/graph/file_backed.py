@@ -26,8 +26,8 @@ from typing import Any
 from tallystick.ledger.disk import Disk, ensure_folder, remove_if_there, write_new
 from tallystick.ledger.lock import Lock, Witness
 from tallystick.records.errors import Damaged, NotWritable, Refused
-from tallystick.stores.phase.event_log.jsonl import JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.line_file import READ_ONLY, TIMEOUT, not_written
+from tallystick.stores.phase.event_log.protocol import JsonlMemoryEventLog
 from tallystick.stores.phase.graph import layout
 from tallystick.stores.phase.graph.base import PARTS, Changes, Contents, KeptGraph
 from tallystick.stores.phase.graph.layout import WORKSPACE, Problem, Shard, Stamp

@@ -78,11 +78,6 @@ class Way(Displayable):
         return len(self.edges)
 
 
-def neighbourhood(store: MemoryGraphStore, node_id: str, limits: Limits | None = None) -> Expansion:
-    """A node and its neighbours. NotFound, if there is no such node."""
-    return expand(store, [node_id], 1, limits)
-
-
 def expand(store: MemoryGraphStore, start: Iterable[str], hops: int = 2, limits: Limits | None = None) -> Expansion:
     """Everything within so many hops of the nodes in `start`. NotFound, if one of them does not exist."""
     if isinstance(start, str):

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.chain import first_line as first_line_of, last_line
 from tallystick.ledger.disk import Disk, write_new
-from tallystick.ledger.layout import Folder
+from tallystick.ledger.folder.chain import first_line as first_line_of, last_line
+from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.lock import Witness
 from tallystick.records.errors import Damaged, RolledBack
 

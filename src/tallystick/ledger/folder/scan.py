@@ -414,7 +414,7 @@ _GROUP_END = re.compile(
 _HELPER = """
 import pickle, sys
 sys.path[:] = pickle.load(sys.stdin.buffer)
-from tallystick.ledger.scan import help_out
+from tallystick.ledger.folder.scan import help_out
 help_out()
 """
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.ledger import backup, chain as read, reader as follow
-from tallystick.ledger.chain import raw_lines
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger.folder import backup, chain as read, reader as follow
+from tallystick.ledger.folder.chain import raw_lines
+from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.records.event import Draft
 from tallystick.state.state import State
 
@@ -79,14 +79,14 @@ def test_a_file_that_is_taken_away_and_comes_back_may_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, asked, access = tmp_path / "memory", [], os.access
-    Ledger(root, State()).close()
+    FolderLedger(root, State()).close()
 
     def away_at_first(path: Path, mode: int) -> bool:
         asked.append(path)
         return False if len(asked) == 2 else access(path, mode)  # the folder is asked about first
 
     monkeypatch.setattr(follow.os, "access", away_at_first)
-    ledger = Ledger(root, State())
+    ledger = FolderLedger(root, State())
     ledger.close()
 
     assert ledger.writable
@@ -97,7 +97,7 @@ def test_what_is_kept_of_each_line_for_the_tree_does_not_pile_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follow, "_MANY_SLICES", 10)
-    writer, reader = Ledger(tmp_path, State()), Ledger(tmp_path, State())
+    writer, reader = FolderLedger(tmp_path, State()), FolderLedger(tmp_path, State())
     for number in range(25):
         writer.append([Draft("session.start/1", {"session": f"s{number}", "task_type": "general"})])
         reader.refresh()

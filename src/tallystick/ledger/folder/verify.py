@@ -17,23 +17,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tallystick.ledger import format as fmt, recover, scan
-from tallystick.ledger.chain import file_lines, first_line, offset_of
+from tallystick.ledger import format as fmt
 from tallystick.ledger.checkpoint import IN_FOLDER, Claim
-from tallystick.ledger.erase_everywhere import erased_in_copy
-from tallystick.ledger.genesis import is_prepared
-from tallystick.ledger.layout import Folder, Segment
+from tallystick.ledger.folder import recover, scan
+from tallystick.ledger.folder.chain import file_lines, first_line, offset_of
+from tallystick.ledger.folder.erase_everywhere import erased_in_copy
+from tallystick.ledger.folder.genesis import is_prepared
+from tallystick.ledger.folder.layout import Folder, Segment
+from tallystick.ledger.folder.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
+from tallystick.ledger.folder.sealed_state import find, found_in, recorded
 from tallystick.ledger.lock import Witness, read_locked
-from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
-from tallystick.ledger.sealed_state import find, found_in, recorded
-from tallystick.records.display import Displayable
 from tallystick.records.errors import Busy, NotFound, TallystickError
 from tallystick.records.progress import Progress
+from tallystick.records.verification import Defect, Report
 
 _ATTEMPTS = 3
 
@@ -47,39 +47,6 @@ ONLY_INSIDE = (
 )
 
 
-class Finding(NamedTuple):
-    """The first thing that is wrong, and where. `seq` is -1 if it is not a line of the ledger."""
-
-    file: str
-    line: int
-    byte: int
-    seq: int
-    why: str
-
-    def __str__(self) -> str:
-        where = f", line {self.line} (event {self.seq}, byte {self.byte})" if self.seq >= 0 else ""
-        return f"{self.file}{where}: {self.why}"
-
-
-@dataclass(frozen=True, slots=True)
-class Report(Displayable):
-    """The result of a verification."""
-
-    ok: bool
-    events: int
-    first: int
-    last: int
-    head: str
-    root: str | None  # of the Merkle tree at the head, if a checkpoint or a seal made it worth computing
-    witnesses: tuple[str, ...]
-    outside: bool  # whether one of them is kept outside the folder
-    bad: Finding | None
-    notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}
-
-
 class Read(NamedTuple):
     """One segment as read."""
 
@@ -87,8 +54,8 @@ class Read(NamedTuple):
     size: int
     found: Scan
 
-    def finding(self, bad: Bad) -> Finding:
-        return Finding(_name(self.segment), bad.seq - self.segment.first + 1, bad.offset, bad.seq, bad.why)
+    def finding(self, bad: Bad) -> Defect:
+        return Defect(_name(self.segment), bad.seq - self.segment.first + 1, bad.offset, bad.seq, bad.why)
 
     def has(self, seq: int) -> bool:
         return self.segment.first <= seq <= self.found.end.seq
@@ -248,7 +215,7 @@ def _judge(
 
 def _first_bad(
     folder: Folder, reads: list[Read], segments: list[Segment], witness: Witness | None, notes: list[str]
-) -> Finding | None:
+) -> Defect | None:
     copied = erased_in_copy(folder)
     named = copied.union(*(read.found.named for read in reads))
     erased = copied | finished_erasures(note for read in reads for note in read.found.notes)
@@ -266,7 +233,7 @@ def _first_bad(
     return None
 
 
-def _judge_live(read: Read, bad: Bad | None, witness: Witness | None, notes: list[str]) -> Finding | None:
+def _judge_live(read: Read, bad: Bad | None, witness: Witness | None, notes: list[str]) -> Defect | None:
     if witness and witness.seq < read.segment.first:
         witness = witness._replace(length=-1)
     with open(read.segment.path, "rb") as file:
@@ -293,7 +260,7 @@ def _named_after(read: Read, later: Sequence[Segment]) -> set[str]:
     return named
 
 
-def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: list[str]) -> Finding | None:
+def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: list[str]) -> Defect | None:
     """Events that are not here: before the first segment, between two, or after the last."""
     first, end = segments[0], reads[-1].found.end
     is_named = any(note.op == fmt.BEGIN and note.seq == 0 for note in reads[0].found.notes)
@@ -305,12 +272,12 @@ def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: 
         moved = [note.body.get("last") for note in _notes(reads) if note.op == fmt.PRUNE]
         if before not in moved:
             why = f"events 0 to {before} are missing before it, and no event says that they were moved away"
-            return Finding(_name(first), 1, 0, first.first, why)
+            return Defect(_name(first), 1, 0, first.first, why)
         if (state := recorded(_notes(reads)))[0] >= 0:
             try:
                 find(folder, _notes(reads), first.first)
             except TallystickError as error:
-                return Finding(f"sealed/{folder.sealed_state(state[0]).name}", 1, 0, -1, str(error))
+                return Defect(f"sealed/{folder.sealed_state(state[0]).name}", 1, 0, -1, str(error))
         notes.append(f"events 0 to {before} were moved away; the line before {first.first} is trusted")
     if len(reads) < len(segments):
         gap, expected = segments[len(reads)], end.seq + 1
@@ -318,15 +285,15 @@ def _missing(folder: Folder, reads: list[Read], segments: list[Segment], notes: 
             why = f"it begins with event {gap.first}, but event {expected} comes next"
         else:
             why = f"events {expected} to {gap.first - 1} are missing before it"
-        return Finding(_name(gap), 1, 0, gap.first, why)
+        return Defect(_name(gap), 1, 0, gap.first, why)
     if segments[-1].last is not None:
         if not is_prepared(folder, end.seq, end.hash):
-            return Finding("events.wal", 1, 0, segments[-1].last + 1, "it is missing")
+            return Defect("events.wal", 1, 0, segments[-1].last + 1, "it is missing")
         notes.append("a compaction was interrupted; the next process that opens the memory finishes it")
     return None
 
 
-def _false_claim(reads: list[Read], roots: Roots) -> Finding | None:
+def _false_claim(reads: list[Read], roots: Roots) -> Defect | None:
     """A seal line that is wrong about the segment before it. One that lost its data says nothing."""
     for before, read in pairwise(reads):
         if any(bad.offset == 0 for bad in read.found.hollow.values()):
@@ -346,13 +313,13 @@ def _wrong_in(seal: LedgerNote, before: Read, roots: Roots) -> str:
     return "its root is not the tree's" if known and known.hex() != seal.body.get("root") else ""
 
 
-def _ask(reads: list[Read], claims: list[Claim], roots: Roots, notes: list[str]) -> tuple[Finding | None, list[Claim]]:
+def _ask(reads: list[Read], claims: list[Claim], roots: Roots, notes: list[str]) -> tuple[Defect | None, list[Claim]]:
     """Compare every claim. The first that disagrees, or cannot be trusted, is the finding; else all that agree."""
     agreed = list[Claim]()
     for claim in claims:
         seq, name = claim.witness.seq, claim.witness.name
         if claim.doubt:
-            return Finding("the pin" if claim.outside else "checkpoint", 1, 0, -1, claim.doubt), agreed
+            return Defect("the pin" if claim.outside else "checkpoint", 1, 0, -1, claim.doubt), agreed
         if why := _disagreement(reads, claim, roots):
             read, end = reads[-1], reads[-1].found.end
             bad = Bad(end.offset, end.seq + 1, why, end)

@@ -18,7 +18,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.layout import Folder, Segment
+from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.records.errors import Damaged, Missing, NotFound
 
 _SEQ = re.compile(rb'\{"seq":(\d{1,16}),')

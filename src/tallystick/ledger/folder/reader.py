@@ -19,17 +19,20 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tallystick.ledger import format as fmt, genesis as begin, recover
-from tallystick.ledger.backup import finish, left_in
-from tallystick.ledger.chain import Chain, last_line, raw_lines
+from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, ensure_folder
+from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line, lift
+from tallystick.ledger.folder import genesis as begin, recover
+from tallystick.ledger.folder.backup import finish, left_in
+from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
+from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.load import Loaded, RowsNeeded, Saved, build_rows, load, usable
+from tallystick.ledger.folder.scan import START, Place, scan
 from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.layout import Folder
-from tallystick.ledger.load import Folded, LedgerMetadata, Loaded, Saved, StateStore, fold_line, lift, load, usable
-from tallystick.ledger.lock import PIN, Lock, Witness
+from tallystick.ledger.lock import PIN, Lock, Witness, only_one
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.scan import START, Place, scan
 from tallystick.records.errors import (
     Closed,
     Damaged,
@@ -40,7 +43,10 @@ from tallystick.records.errors import (
     RolledBack,
     TallystickError,
 )
-from tallystick.records.event import Event
+from tallystick.records.event import Event, Position
+
+if TYPE_CHECKING:
+    from tallystick.records.status import ChainFile
 
 _SELF = "this process"
 _LOOKS = 10
@@ -88,8 +94,9 @@ class LedgerReader:
 
     def __init__(
         self, folder: Path, state: Folded, *, disk: Disk, read_only: bool, timeout: float, pins: Pins | None = None,
-        head: HeadPin | None = None, store: StateStore | None = None,
+        head: HeadPin | None = None, store: StateStore | None = None, scratch: Scratch | None = None,
     ) -> None:  # fmt: skip
+        self._scratch = scratch or (lambda _: nullcontext((type(state)(), None)))
         self.folder, self.state, self._pins, self._store = Folder(folder), state, pins, store
         self.standing, self.trouble, self._head = LedgerMetadata(), None, head
         self._disk, self.dead = disk, ""  # why it cannot be used any more
@@ -202,7 +209,7 @@ class LedgerReader:
         return self._disk
 
     @property
-    def end(self) -> Place:
+    def head(self) -> Place:
         """The last event known here: its seq, hash and time, and the length of the live segment."""
         return self._end
 
@@ -346,9 +353,15 @@ class LedgerReader:
 
     def _restart(self) -> None:
         """Under the exclusive lock: finish a restore, read everything again, and recover from a crash."""
-        finish(self._disk, self.folder, self._lock)
-        begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
-        torn = self._reload()
+        torn: recover.Verdict | None = None
+        for at_length in (False, True):
+            finish(self._disk, self.folder, self._lock)
+            begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
+            try:
+                torn = self._reload(at_length=at_length)
+                break
+            except RowsNeeded:
+                self._build_rows()
         if self.trouble is None:
             try:
                 self._recover(torn)
@@ -358,6 +371,21 @@ class LedgerReader:
                 why = error.strerror if isinstance(error, OSError) else error
                 where = f"{self.folder.root} cannot be recovered after a crash"
                 self.trouble = NotWritten(f"{where}: {why}; free some space, or check the disk")
+
+    def _build_rows(self) -> None:
+        """Make the rows of a long ledger without the lock, which is held before and after. One process does it; others
+        wait, and `Busy` says how far it is if that takes too long."""
+        witness = self._lock.witness()
+        self._lock.release()
+        try:
+            with only_one(self.folder.root, self._lock) as is_first:
+                if is_first:
+                    build_rows(self.folder, witness, self._scratch, self._lock.note_progress)
+                    with self._lock.exclusive():
+                        if self._store is not None:
+                            self._store.replace_with(self.folder.building)
+        finally:
+            self._lock.take()
 
     def _recover(self, torn: recover.Verdict | None) -> None:
         witness = self._lock.witness()
@@ -383,8 +411,11 @@ class LedgerReader:
         would take it for whole.
         """
         if self._store is not None and self._end.seq - self._saved >= every and not self.standing.strange:
-            self._store.save(Saved(self._end, self._segment, self.tree(), self.standing, self.began).position())
+            self._store.save(self._position())
             self._saved = self._end.seq
+
+    def _position(self) -> Position:
+        return Saved(self._end, self._segment, self.tree(), self.standing, self.began).position()
 
     def _save_at_last(self) -> None:
         """The same before closing, if nobody else is at it: else they know all of it too."""
@@ -396,17 +427,20 @@ class LedgerReader:
             finally:
                 self._lock.release()
 
-    def _reload(self) -> recover.Verdict | None:
-        """Read the folder again, judge it by every witness, this process among them; return the verdict if torn."""
+    def _reload(self, *, at_length: bool = True) -> recover.Verdict | None:
+        """Read the folder again, judge it by every witness, this process among them; return the verdict if torn.
+
+        Raises RowsNeeded if many lines would be folded, and that is not to be done `at_length`.
+        """
         if self.trouble is None:
             self._known = self._end
         self._reopen()
         try:
             size, witness = os.fstat(self._fd).st_size, self._lock.witness()
-            loaded = self._load(size, witness)
+            loaded = self._load(size, witness, at_length)
             if witness and (witness.seq, witness.hash) in loaded.standing.abandoned:
                 witness = None  # a restore or a repair left that head behind, and died before it replaced the witness
-                loaded = self._load(size, witness)
+                loaded = self._load(size, witness, at_length)
         except BaseException:
             self._inode = -1  # the state is not that of this file: read it again before the next use
             raise
@@ -422,9 +456,11 @@ class LedgerReader:
         self.trouble = self._judge(loaded.verdict, [each for each in witnesses if each is not None and each.seq >= 0])
         return loaded.verdict if loaded.verdict.kind == "torn" else None
 
-    def _load(self, size: int, witness: Witness | None) -> Loaded:
-        store, alone = self._store, self.writable and self._lock.held
-        return load(self.folder, self._fd, size, self.state, witness, store, alone=alone, writable=self.writable)
+    def _load(self, size: int, witness: Witness | None, at_length: bool) -> Loaded:
+        return load(
+            self.folder, self._fd, size, self.state, witness, self._store, alone=self.writable and self._lock.held,
+            writable=self.writable, at_length=at_length,
+        )  # fmt: skip
 
     def _reopen(self) -> None:
         """Open the live segment. Its last lines, and its name, may not be on the medium yet: sync them."""
@@ -475,11 +511,43 @@ class LedgerReader:
         """The files of the chain, up to the last event known here."""
         return Chain(self.folder, self._end.offset)
 
+    def lines(
+        self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
+    ) -> Iterator[fmt.Line]:  # fmt: skip
+        """The lines of events `start` … `stop - 1`: see Chain.lines."""
+        return self.chain().lines(start, stop, having=having, naming=naming)
+
+    def line(self, seq: int) -> fmt.Line:
+        return self.chain().line(seq)
+
+    def slices(self, start: int, stop: int) -> Iterator[bytes]:
+        return self.chain().slices(start, stop)
+
+    def hash_at(self, seq: int) -> str | None:
+        return self.chain().hash_at(seq)
+
+    def dates(self) -> Callable[[int], str]:
+        return self.chain().dates()
+
+    def missing(self, start: int) -> Missing:
+        return missing(self.folder, start, self.first)
+
+    def segments(self) -> list[ChainFile]:
+        """The files of the chain that are here. One that is being moved meanwhile has no size."""
+        from tallystick.records.status import ChainFile  # much to load
+
+        root, found = self.folder.root, list[ChainFile]()
+        for path, first, last in self.chain().segments:
+            size = path.stat().st_size if path.exists() else 0
+            found.append(ChainFile(str(path.relative_to(root)), first, last, size))
+        return found
+
     def events(
         self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
     ) -> Iterator[Event]:  # fmt: skip
         """The events from `start` on, as recorded; erased ones have no body. `having`, `naming`: see Chain.lines."""
-        self.refresh()
+        if stop is None or stop > self._end.seq + 1:
+            self.refresh()
         stop = self._end.seq + 1 if stop is None else min(stop, self._end.seq + 1)
         for line in self.chain().lines(start, stop, having=having, naming=naming):
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
@@ -491,7 +559,7 @@ class LedgerReader:
         written.
         """
         wanted = set(seqs)
-        if self._lines is None or self._lines.folder is not self.folder:
+        if self._lines is None or self._lines.folder is not self.folder or not wanted:  # some may be pruned since
             self._lines = Chain(self.folder)
         witness = self._lock.witness()
         heads = {self._end.hash, witness.hash if witness else "", self._store.head if self._store else ""}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tallystick.ledger.backup import restore_from
 from tallystick.ledger.checkpoint import Keyring, take
-from tallystick.ledger.genesis import ledger_id
-from tallystick.ledger.layout import Folder
+from tallystick.ledger.folder.backup import restore_from
+from tallystick.ledger.folder.genesis import ledger_id
+from tallystick.ledger.folder.layout import Folder
 from tallystick.records.clock import Clock
 from tallystick.records.errors import Busy, Refused, Unfinished
-from tallystick.stores.open_folder import OpenFolder, is_memory
+from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.places import is_memory
 
 
 def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock) -> None:
@@ -30,7 +31,7 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
         try:
             open_folder = OpenFolder(folder, by=by, clock=clock)
             try:
-                take(open_folder.ledger, ring, repin=True)
+                take(open_folder.ledger, folder, ring, repin=True)
             finally:
                 open_folder.close()
         except (OSError, Busy) as error:

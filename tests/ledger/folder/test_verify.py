@@ -5,14 +5,16 @@ import shutil
 
 import pytest
 
-from tallystick.ledger import checkpoint, format as fmt, scan as parts
+from tallystick.ledger import checkpoint, format as fmt
 from tallystick.ledger.checkpoint import claim_of
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.erase_everywhere import hollow_out_file
+from tallystick.ledger.folder import scan as parts
+from tallystick.ledger.folder.erase_everywhere import hollow_out_file
+from tallystick.ledger.folder.verify import NO_WITNESS, verify
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.signed_note import Checkpoint
-from tallystick.ledger.verify import NO_WITNESS, verify
 from tallystick.records.errors import Damaged, NotFound
+from tallystick.repair.verify import checkpoints_of
 from tests.conftest import SOAK
 from tests.ledger.books import put, speaks_of
 from tests.ledger.forge import copy_of, encoded, everything, files, keyring, lines, opened, rewrite
@@ -46,7 +48,7 @@ def ring(root, tmp_path):
     """The keys and pins of a ledger that has a checkpoint."""
     ring = keyring(tmp_path)
     with opened(root) as ledger:
-        checkpoint.take(ledger, ring)
+        checkpoint.take(ledger, ledger.folder.root, ring)
     return ring
 
 
@@ -85,7 +87,7 @@ def test_a_whole_ledger_is_called_whole_and_nothing_is_written(root):
 
 def test_a_backup_is_verified_like_a_memory(sealed):
     with opened(sealed) as ledger:
-        last, made = ledger.end.seq, ledger.back_up()
+        last, made = ledger.head.seq, ledger.back_up()
         ledger.append([put("later")])
 
     report = verify(made)
@@ -467,21 +469,21 @@ def test_a_rewritten_ledger_and_a_cut_tail_are_caught_by_a_checkpoint_and_by_not
     unaware = verify(root)
     assert unaware.ok
     assert NO_WITNESS in unaware.notes
-    aware = verify(root, checkpoints=checkpoint.check(root, ring))
+    aware = verify(root, checkpoints=checkpoints_of(root, ring))
     assert not aware.ok
     seen = "event 6 is not the one that {} has seen" if forged else "it ends at event 5, but {} has seen event 6"
     assert seen.format("the pin outside the folder") in aware.bad.why
 
 
 def test_with_a_pin_it_says_how_far_the_pin_has_seen(root, ring):
-    whole = verify(root, checkpoints=checkpoint.check(root, ring))
+    whole = verify(root, checkpoints=checkpoints_of(root, ring))
     assert (whole.ok, whole.outside, whole.notes) == (True, True, ())
     assert whole.root is not None
     assert len(whole.witnesses) == 3
 
     with opened(root) as ledger:
         ledger.append([put("younger")])
-    younger = verify(root, checkpoints=checkpoint.check(root, ring))
+    younger = verify(root, checkpoints=checkpoints_of(root, ring))
     assert younger.outside
     assert younger.notes == ("no witness outside the folder has seen the events after 6",)
 
@@ -490,7 +492,7 @@ def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, ring, tmp_
     [pin] = (tmp_path / "pins").glob("*.note")
     pin.unlink()
 
-    report = verify(root, checkpoints=checkpoint.check(root, ring))
+    report = verify(root, checkpoints=checkpoints_of(root, ring))
 
     assert report.ok
     assert not report.outside
@@ -501,18 +503,18 @@ def test_a_checkpoint_in_the_folder_alone_is_no_witness_outside(root, ring, tmp_
 def test_a_checkpoint_with_another_root_is_noticed(root, tmp_path):
     ring = keyring(tmp_path)
     with opened(root) as ledger:
-        name, end = ledger.standing.ledger, ledger.end
+        name, end = ledger.standing.ledger, ledger.head
         false = Checkpoint(checkpoint.origin(name), end.seq + 1, bytes(32), end.hash)
         ring.set_pin(name, ring.signer(name).sign(false), root)
 
-    assert "its tree is not the one" in verify(root, checkpoints=checkpoint.check(root, ring)).bad.why
+    assert "its tree is not the one" in verify(root, checkpoints=checkpoints_of(root, ring)).bad.why
 
 
 def test_a_tampered_checkpoint_is_a_finding(root, ring):
     note = (root / "checkpoint").read_bytes()
     for changed in (note.replace(b"\n7\n", b"\n6\n"), b"", b"nonsense\n", note.replace(b"d ", b"d 0")[:-1], b"\xff"):
         (root / "checkpoint").write_bytes(changed)
-        report = verify(root, checkpoints=checkpoint.check(root, ring))
+        report = verify(root, checkpoints=checkpoints_of(root, ring))
         assert (report.ok, report.bad.file) == (False, "checkpoint")
         assert "cannot be trusted" in str(report.bad)
 
@@ -521,7 +523,7 @@ def test_old_checkpoints_agree_after_compaction_erasure_and_growth(sealed, tmp_p
     ring, notes = keyring(tmp_path), []
     with opened(sealed) as ledger:
         for step in range(3):
-            notes.append(checkpoint.take(ledger, ring))
+            notes.append(checkpoint.take(ledger, ledger.folder.root, ring))
             ledger.append([put(f"step {step}")])
             ledger.compact()
             ledger.erase(lambda step=step: ([f"n0{step}"], speaks_of(f"n0{step}")))
@@ -538,7 +540,7 @@ def test_a_witness_of_what_was_moved_away_is_not_counted(sealed, tmp_path):
     ring = keyring(tmp_path)
     with opened(tmp_path / "other") as ledger:
         ledger.append([put("a")])
-        note = checkpoint.take(ledger, ring)
+        note = checkpoint.take(ledger, ledger.folder.root, ring)
         seen = claim_of(ring.verifier(ledger.standing.ledger).open(note), "an old note")
         for _ in range(2):
             ledger.append([put("b")])
@@ -571,12 +573,12 @@ def long(tmp_path):
             ledger.append([put(f"n{number}", "x" * number)])
             ledger.append([put(f"g{number}{each}") for each in range(number % 4 + 1)])
         ledger.compact()
-        checkpoint.take(ledger, ring)
+        checkpoint.take(ledger, ledger.folder.root, ring)
         for number in range(20):
             ledger.append([put(f"m{number}", "y" * number)])
         ledger.erase(lambda: (["n5", "m3"], lambda event: speaks_of("n5")(event) or speaks_of("m3")(event)))
-        checkpoint.take(ledger, ring)
-    return tmp_path / "memory", checkpoint.check(tmp_path / "memory", ring)
+        checkpoint.take(ledger, ledger.folder.root, ring)
+    return tmp_path / "memory", checkpoints_of(tmp_path / "memory", ring)
 
 
 def both(root, seen):
@@ -638,7 +640,7 @@ def test_groups_longer_than_a_part_are_not_cut(tmp_path, small_parts):
     with opened(tmp_path / "memory") as ledger:
         for _ in range(3):
             ledger.append([put(f"n{number}") for number in range(40)])
-        last = ledger.end.seq
+        last = ledger.head.seq
     root = tmp_path / "memory"
 
     assert both(root, ()).last == last

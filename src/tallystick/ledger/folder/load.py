@@ -4,181 +4,43 @@ The lines are those from the first on; if the first segments were moved away, th
 the lines after it. Two passes. The first checks (scan), so that nothing is applied that a later line shows to be
 damaged; the second applies what the verdict allows. Reading changes nothing on disk.
 
-Metadata of the ledger (its id, erasures, the places of copies, which times are in doubt) is folded from its own events.
-It is kept with the rows and in a state file, so that an erasure that a crash cut short is finished whatever came after.
+The metadata of the ledger is kept with the rows and in a state file, so that an erasure that a crash cut short is
+finished whatever came after.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple
 
 import orjson
 
-from tallystick.ledger import format as fmt, recover, sealed_state
-from tallystick.ledger.chain import Chain, file_lines, first_line, first_of, last_line, missing, raw_lines
+from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.erase_everywhere import erased_in_copy
-from tallystick.ledger.layout import Folder, Segment
+from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line
+from tallystick.ledger.folder import recover, sealed_state
+from tallystick.ledger.folder.chain import Chain, file_lines, first_line, first_of, last_line, missing, raw_lines
+from tallystick.ledger.folder.erase_everywhere import erased_in_copy
+from tallystick.ledger.folder.layout import Folder, Segment
+from tallystick.ledger.folder.recover import Verdict
+from tallystick.ledger.folder.scan import START, Bad, Place, Scan, scan, scan_path
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.recover import Verdict
-from tallystick.ledger.scan import START, Bad, Place, Scan, scan, scan_path
-from tallystick.records.errors import Busy, Damaged, TallystickError
-from tallystick.records.event import Event, Position
-from tallystick.records.times import Times
+from tallystick.records.errors import Busy, Damaged, Missing
+from tallystick.records.event import Position
 
 _SHORT = 1 << 16  # bytes of a segment that is checked from its first line on whenever it is opened
 _MANY = 5_000  # lines, after which what they changed is written
+_LONG = 1 << 20  # bytes of lines that are folded under the lock; longer ones are folded outside it
 REFUSED_WRITE = "the last write was refused and could not be removed"
 
 
-class StateStore(Protocol):
-    """Where a state is stored between openings: rows in a file, and their position. The ledger says when."""
-
-    @property
-    def is_bad(self) -> bool:
-        """True if the file could not be read, or is not in its place any more."""
-
-    @property
-    def head(self) -> str:
-        """The hash of the last event that the rows on disk have followed."""
-
-    def look(self, *, writable: bool) -> Position | None:
-        """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
-
-    def compare_with(self, recorded: Callable[[Iterable[int]], dict[int, Event | None]]) -> None:
-        """Compare rows with these events whenever they are read."""
-
-    def has_moved(self) -> bool:
-        """True if others wrote rows since the last look, or the file cannot be used any more."""
-
-    def restart(self, *, alone: bool) -> None:
-        """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
-
-        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order.
-        """
-
-    def spill(self) -> None:
-        """Write what is many, without a position: if this process dies now, all is folded again."""
-
-    def save(self, position: Position) -> None:
-        """Write all that is not written, with the position; what cannot be written stays in memory."""
-
-    def pin(self, seq: int) -> bool:
-        """Until `unpin`, read the rows as they are now. False, if others wrote some of later events than this."""
-
-    def unpin(self) -> None: ...
-    def rewrite(self) -> None:
-        """Replace the file by one in which nothing is left of removed rows."""
-
-    def close(self) -> None: ...
-
-
-class Folded(Protocol):
-    """The state that events are applied to. The ledger feeds it and never looks inside.
-
-    Between `begin` and `commit` it can `rollback` to where it was.
-    """
-
-    def apply(self, event: Event) -> None: ...
-    def knows(self, op: str) -> bool: ...
-    def dump(self) -> Iterable[bytes]:
-        """Every row as a line without its newline."""
-
-    def load(self, rows: Iterable[bytes]) -> None:
-        """Replace all with rows that `dump` gave. ValueError, if a row is not of this state."""
-
-    def clear(self) -> None: ...
-    def begin(self) -> None: ...
-    def commit(self) -> None: ...
-    def rollback(self) -> None: ...
-
-
-Scratch = Callable[[], AbstractContextManager[tuple[Folded, StateStore | None]]]  # an empty state, for one use
-
-
-@dataclass(slots=True)
-class LedgerMetadata:
-    """Metadata of a ledger. Applying the same events in the same order always gives the same metadata."""
-
-    ledger: str = ""
-    version: int = fmt.FORMAT
-    begun: str = ""
-    erasing: dict[int, list[str]] = field(default_factory=dict)  # seq of the erase event → line hashes
-    erasures: int = 0
-    copies: list[str] = field(default_factory=list)  # places outside the folder that hold copies
-    abandoned: list[tuple[int, str]] = field(default_factory=list)  # heads that a restore or a repair left behind
-    sealed_state: tuple[int, str] = (-1, "")  # the event up to which the newest one goes, and its digest
-    epoch: int = 0  # how often the ledger was compacted
-    callers: int = 0  # events that callers wrote, in the live segment
-    strange: str = ""  # an unknown kind of event: the ledger is read-only for this program
-    times: Times = field(default_factory=Times)
-
-    def apply(self, event: Event, ts: str) -> None:
-        """Apply an event. `ts` is the time of its line, also if it was first recorded elsewhere."""
-        self.times.take(event.seq, ts)
-        if event.op not in fmt.HOUSEKEEPING:
-            self.callers += 1
-        elif event.body is not None:
-            self._apply_own(event, event.body)
-
-    def _apply_own(self, event: Event, body: dict[str, Any]) -> None:
-        """Apply an event that the ledger wrote about itself."""
-        match event.op:
-            case fmt.BEGIN:
-                self.ledger, self.version, self.begun = body["ledger"], body["format"], event.ts
-                if self.version > fmt.FORMAT:
-                    self.strange = f"ledger format {self.version}"
-            case fmt.SEAL:
-                self.callers, self.epoch = 0, self.epoch + 1
-            case fmt.STATE:
-                self.sealed_state = (int(body["seq"]), str(body["digest"]))
-            case fmt.ERASE:
-                self.erasing[event.seq] = list(body["lines"])
-                self.erasures += 1
-            case fmt.ERASED:
-                self.erasing.pop(body["of"], None)
-            case fmt.COPY | fmt.PRUNE:
-                if body["place"] not in self.copies:
-                    self.copies.append(body["place"])
-            case fmt.RESTORE:
-                self._leave_behind(body)
-            case fmt.REPAIR:
-                self.ledger = self.ledger or str(body.get("ledger", ""))
-                if "abandoned" in body:
-                    self._leave_behind(body)
-            case fmt.TIME:
-                self.times.note(event.seq, event.ts, body)
-
-    def _leave_behind(self, body: dict[str, Any]) -> None:
-        self.abandoned += [(head["seq"], head["hash"]) for head in (body["abandoned"], *body.get("earlier", ()))]
-
-    def dump(self) -> dict[str, Any]:
-        return {
-            "ledger": self.ledger, "version": self.version, "begun": self.begun,
-            "erasing": {str(seq): lines for seq, lines in self.erasing.items()}, "erasures": self.erasures,
-            "copies": self.copies, "abandoned": self.abandoned, "epoch": self.epoch,
-            "callers": self.callers, "strange": self.strange, "times": self.times.dump(), "state": self.sealed_state,
-        }  # fmt: skip
-
-    @classmethod
-    def load(cls, raw: dict[str, Any], ts: str) -> LedgerMetadata:
-        """Load what `dump` wrote at an event of the time `ts`."""
-        return cls(
-            ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
-            erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
-            copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
-            epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"],
-            times=Times.load(raw.get("times", {}), ts), sealed_state=_pair(raw.get("state", (-1, ""))),
-        )  # fmt: skip
-
-
-def _pair(raw: Any) -> tuple[int, str]:
-    seq, digest = raw
-    return int(seq), str(digest)
+class RowsNeeded(Exception):
+    """The rows of the state cannot be used, and there are many lines to make them of."""
 
 
 @dataclass(slots=True)
@@ -197,22 +59,31 @@ class Loaded:
 
 def load(
     folder: Folder, fd: int, size: int, state: Folded, witness: Witness | None, store: StateStore | None = None, *,
-    alone: bool = False, writable: bool = False,
+    alone: bool = False, writable: bool = False, at_length: bool = True,
 ) -> Loaded:  # fmt: skip
-    """Apply the folder to `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all."""
+    """Apply the folder to `state`, as far as it is good. Raises Missing or Damaged if nothing can be shown at all.
+
+    Raises RowsNeeded if many lines would be folded, and that is not to be done `at_length`.
+    """
     line, sealed = fmt.try_parse(first_line(folder.wal)), folder.sealed_segments()
-    first = line.seq if line else (sealed[-1].last or 0) + 1 if sealed else 0
+    first = _first_of_live(folder, line)
     if witness and witness.seq < first:
         witness = witness._replace(length=-1)  # it is the length of an earlier segment
     is_refused = witness is not None and witness.mark == "refused" and 0 <= witness.length < size
     size = witness.length if witness and is_refused else size
     position = store.look(writable=writable) if store else None
-    found = usable(position, fd, first, size)
-    loaded = None
+    found, loaded = usable(position, fd, first, size), None
+    if found and (sealed[0].first if sealed else first) <= found.began:  # lines from before the rows were put back
+        found = None
     if store and found and not _is_damaged_before(found.place, fd, size, line, erased_in_copy(folder)):
+        erasures = found.standing.erasures + len(found.standing.erasing)
         with suppress(Busy, Damaged):  # a row is not what the ledger says, or one of the two cannot be read
             loaded = _from_rows(found, fd, size, state, witness, store, erased_in_copy(folder))
+            if loaded.standing.erasures + len(loaded.standing.erasing) > erasures:  # it has words that are erased now
+                loaded = None
     if store and not loaded:
+        if not at_length and _size_of(folder) > _LONG:
+            raise RowsNeeded
         store.restart(alone=alone)
     loaded = loaded or _from_lines(folder, fd, size, first, state, witness, store)
     if is_refused and loaded.verdict.kind == "clean":
@@ -221,6 +92,40 @@ def load(
     if saved and saved.standing.ledger == loaded.standing.ledger:  # else it is another memory's
         loaded.seen = Witness(saved.place.seq, saved.place.hash, name="state.db")
     return loaded
+
+
+def _first_of_live(folder: Folder, line: fmt.Line | None) -> int:
+    """The first event of the live segment, whose first line may be damaged."""
+    if line is not None:
+        return line.seq
+    sealed = folder.sealed_segments()
+    return (sealed[-1].last or 0) + 1 if sealed else 0
+
+
+def _size_of(folder: Folder) -> int:
+    return sum(path.stat().st_size for path in folder.chain_files() if path.exists())
+
+
+def build_rows(
+    folder: Folder, witness: Witness | None, scratch: Scratch, on_progress: Callable[[int, int], None]
+) -> None:
+    """Fold all lines into rows at `folder.building`, up to what the witness has seen.
+
+    Damage is not reported here: whoever reads the folder under its lock finds it. `on_progress` gets the number of events
+    and how many of them are folded.
+    """
+    for path in folder.building_files():
+        path.unlink(missing_ok=True)
+    with open(folder.wal, "rb") as file, scratch(folder.building) as (state, store):
+        fd, first = file.fileno(), _first_of_live(folder, fmt.try_parse(first_line(folder.wal)))
+        size = os.fstat(fd).st_size
+        size = witness.length if witness and 0 <= witness.length <= size and witness.seq >= first else size
+        end = fmt.try_parse(last_line(fd, size))
+        with suppress(Damaged, Missing):
+            total = end.seq if end else 0
+            loaded = _from_lines(folder, fd, size, first, state, None, store, on_progress=partial(on_progress, total))
+            if store and loaded.verdict.kind == "clean":
+                store.save(Saved(loaded.verdict.end, first, loaded.tree, loaded.standing, loaded.began).position())
 
 
 class Saved(NamedTuple):
@@ -283,7 +188,7 @@ def _from_rows(
 
 def _from_lines(
     folder: Folder, fd: int, size: int, first: int, state: Folded, witness: Witness | None, store: StateStore | None,
-    last: int | None = None,
+    last: int | None = None, on_progress: Callable[[int], None] | None = None,
 ) -> Loaded:  # fmt: skip
     """Check all lines, and apply them; those up to event `last`, if that is given."""
     earlier, scans, start = _scan_sealed(folder, first)
@@ -298,8 +203,8 @@ def _from_lines(
     base = sealed_state.find(folder, notes, begin) if begin else None
     standing, tree = based_on(base, folder, state, store)
     for segment in earlier:
-        tree.extend(_apply(file_lines(segment.path), state, standing, store, tree.end, last))
-    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, store, tree.end, last))
+        tree.extend(_apply(file_lines(segment.path), state, standing, store, tree.end, last, on_progress))
+    tree.extend(_apply(raw_lines(fd, 0, verdict.end.offset), state, standing, store, tree.end, last, on_progress))
     erased = sealed_state.erased_by(notes).union(base.erased if base else ())
     return Loaded(verdict, standing, tree, first, began=base.place.seq if base else -1, erased=erased)
 
@@ -307,7 +212,7 @@ def _from_lines(
 def write_state(disk: Disk, folder: Folder, fd: int, end: Place, first: int, last: int, scratch: Scratch) -> str:
     """Write the state after event `last` as a state file under its `.new` name, made of the lines and of the state
     file before it, and return its digest. The live segment, which begins with event `first`, goes to `end`."""
-    with scratch() as (state, store):
+    with scratch(None) as (state, store):
         loaded = _from_lines(folder, fd, end.offset, first, state, None, store, last)
         if loaded.verdict.kind != "clean":
             raise Damaged(f"events.wal is damaged: {loaded.verdict.why}; run `tallystick check`")
@@ -366,47 +271,17 @@ def _bad_segment(segment: Segment, bad: Bad) -> Damaged:
 
 def _apply(
     lines: Iterator[tuple[int, bytes]], state: Folded, standing: LedgerMetadata, store: StateStore | None,
-    first: int = 0, last: int | None = None,
+    first: int = 0, last: int | None = None, on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[bytes]:  # fmt: skip
     """Apply the lines of the events `first` to `last` one by one, and return their leaves."""
     for number, (_, raw) in enumerate(lines, 1):
+        line = fmt.parse(raw)
         if store and number % _MANY == 0:
             store.spill()
-        line = fmt.parse(raw)
+            if on_progress is not None:
+                on_progress(line.seq)
         if last is not None and line.seq > last:
             return
         if line.seq >= first:
             fold_line(line, state, standing)
             yield leaf_hash(line.slice)
-
-
-def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
-    """Apply the event of one line, in today's shape, and return it. An unknown kind makes the ledger read-only.
-
-    Raises Damaged if the line is whole, but tallystick cannot have recorded that event.
-    """
-    try:
-        event = lift(line.event())
-        standing.apply(event, line.ts)
-        if event.op in fmt.HOUSEKEEPING or state.knows(event.op):
-            state.apply(event)
-        else:
-            standing.strange = event.op
-    except (Busy, Damaged):
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, TallystickError, fmt.BadLine):
-        raise Damaged(f"event {line.seq} is whole, but not a valid {line.op}; run `tallystick check`") from None
-    return event
-
-
-# By op: a function that converts a body to the next version, like belief.put/1 to ("belief.put/2", body). The old event
-# stays in the file forever; a ledger is never rewritten for a new shape.
-LIFTS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {}
-
-
-def lift(event: Event) -> Event:
-    """Convert `event` to today's shape."""
-    op, body = event.op, event.body
-    while body is not None and op in LIFTS:
-        op, body = LIFTS[op](body)
-    return event if op is event.op else event._replace(op=op, body=body)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.ledger.chain import offset_of
+from tallystick.ledger.folder.chain import offset_of
+from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.ledger import Ledger
 from tallystick.records.errors import Damaged, RolledBack
 from tests.ledger.books import Tally, put, speaks_of
 
@@ -28,14 +28,14 @@ def test_every_line_is_found_however_long_the_others_are(tmp_path_factory, sizes
 
 
 def test_an_event_is_as_it_was_written_erased_or_moved_away_and_damage_is_damage(tmp_path: Path):
-    with closing(Ledger(tmp_path / "l", Tally())) as ledger:
+    with closing(FolderLedger(tmp_path / "l", Tally())) as ledger:
         for number in range(6):
             ledger.write(lambda number=number: [put(f"n{number}", "words")])
         ledger.erase(lambda: (["n2"], speaks_of("n2")))
 
-        found = ledger.recorded([1, 3, ledger.end.seq, 99, -1])
+        found = ledger.recorded([1, 3, ledger.head.seq, 99, -1])
         assert {seq: event and event.body is not None for seq, event in found.items()} == {
-            1: True, 3: False, ledger.end.seq: True
+            1: True, 3: False, ledger.head.seq: True
         }  # fmt: skip
 
         wal = tmp_path / "l" / "events.wal"
@@ -47,18 +47,18 @@ def test_an_event_is_as_it_was_written_erased_or_moved_away_and_damage_is_damage
 
 def test_a_copy_that_is_put_back_in_its_place_is_older_than_the_head_that_is_pinned(tmp_path: Path):
     root, pins = tmp_path / "l", tmp_path / "pins"
-    with closing(Ledger(root, Tally(), head=HeadPin(pins, root))) as ledger:
+    with closing(FolderLedger(root, Tally(), head=HeadPin(pins, root))) as ledger:
         ledger.write(lambda: [put("a")])
         before = (root / "events.wal").read_bytes()
         ledger.write(lambda: [put("b")])
     (root / "lock").unlink()
     (root / "events.wal").write_bytes(before)
 
-    with closing(Ledger(root, Tally(), head=HeadPin(pins, root))) as ledger:
+    with closing(FolderLedger(root, Tally(), head=HeadPin(pins, root))) as ledger:
         assert isinstance(ledger.trouble, RolledBack)
         assert "the pin outside the folder has seen event 2" in str(ledger.trouble)
-    with closing(Ledger(tmp_path / "other", Tally(), head=HeadPin(pins, tmp_path / "other"))) as another:
+    with closing(FolderLedger(tmp_path / "other", Tally(), head=HeadPin(pins, tmp_path / "other"))) as another:
         assert another.trouble is None
     HeadPin(pins, root).path.write_bytes(b"scribbled")
-    with closing(Ledger(root, Tally(), head=HeadPin(pins, root))) as ledger:
+    with closing(FolderLedger(root, Tally(), head=HeadPin(pins, root))) as ledger:
         assert ledger.trouble is None

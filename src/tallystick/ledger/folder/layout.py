@@ -3,11 +3,9 @@
     events.wal        the live segment of the chain
     sealed/           closed segments `<first>-<last>.wal`; `state-<seq>` in place of those that were moved away;
                       `torn-…` bytes that were cut off; ledgers of older programs
-    state.db          the current state, with its position                            (derived)
+    state.db          the current state, what recall searches, the entries of pages, the graph, with SQLite's own
+                      `-wal` and `-shm`                                               (derived)
     snapshot.json     the records of a ChronoStore when it was last compacted         (derived)
-    index.db          what recall searches, with SQLite's own `-wal` and `-shm`       (derived)
-    pages.db          the entries of the pages, and each page as last read            (derived)
-    graph.db          entities, and how they are related                              (derived)
     memory/           the pages, one Markdown file per entity; people edit them
     pages.lock        locked while pages are written
     audit.jsonl       who did what, one action per line                               (derived)
@@ -21,12 +19,12 @@ A name ending in `.new` is an unfinished file. It is ignored until it is renamed
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import NamedTuple
 
-_MAKING = ".making"
+_ENDS = ("", "-wal", "-shm", "-journal")  # of SQLite's files
+_EARLIER = ("index", "pages", "graph")
 _SEALED = re.compile(r"(\d{12})-(\d{12})\.wal\Z")
 _STATE = re.compile(r"state-\d{12}(\.new)?\Z")
 
@@ -49,9 +47,7 @@ class Folder:
         self.sealed = root / "sealed"
         self.snapshot = root / "snapshot.json"
         self.state = root / "state.db"
-        self.index = root / "index.db"
-        self.pages_index = root / "pages.db"
-        self.graph_index = root / "graph.db"
+        self.building = root / "state.db.building"  # rows that are made of a long ledger
         self.audit = root / "audit.jsonl"
         self.pages = root / "memory"
         self.pages_lock = root / "pages.lock"
@@ -85,45 +81,23 @@ class Folder:
         return [*(segment.path for segment in self.sealed_segments()), self.wal]
 
     def leftovers(self) -> list[Path]:
-        """Unfinished files that a crash left."""
-        return sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
+        """Unfinished files that a crash left, and databases of earlier programs, which are one file now."""
+        earlier = [self.root / f"{name}.db{end}" for name in _EARLIER for end in _ENDS]
+        unfinished = sorted(self.root.glob("*.new")) + sorted(self.sealed.glob("*.new"))
+        derived = [path for path in (*earlier, *self.building_files()) if path.is_file()]
+        return [*unfinished, *self.root.glob("index.db.*.making"), *derived]
 
-    def index_files(self) -> list[Path]:
-        """The databases, SQLite's files for them, and indexes that are being built; in a safe order of removal."""
-        each = (self.index, self.pages_index, self.graph_index)
-        files = [path.with_name(path.name + end) for path in each for end in ("", "-wal", "-shm", "-journal")]
-        return [*files, *self.root.glob(f"{self.index.name}.*{_MAKING}")]
+    def building_files(self) -> list[Path]:
+        """The rows that are made of a long ledger, and SQLite's files for them."""
+        return [self.building.with_name(self.building.name + end) for end in _ENDS]
 
     def state_files(self) -> list[Path]:
-        """The database of the state, and SQLite's files for it."""
-        return [self.state.with_name(self.state.name + end) for end in ("", "-wal", "-shm", "-journal")]
-
-    def new_index(self) -> Path:
-        """A name for an index that is being built, with the process id of its builder."""
-        return self.index.with_name(f"{self.index.name}.{os.getpid()}-{os.urandom(4).hex()}{_MAKING}")
-
-    def is_new_index(self, path: Path) -> bool:
-        """True if that is the name of an index that is being built."""
-        return path.name.startswith(f"{self.index.name}.") and path.name.endswith(_MAKING)
-
-    def abandoned_indexes(self) -> list[Path]:
-        """Unfinished indexes whose builder has ended."""
-        return [path for path in self.root.glob(f"{self.index.name}.*{_MAKING}") if not _builder_lives(path)]
+        """The database of all that follows from the ledger, and SQLite's files for it."""
+        return [self.state.with_name(self.state.name + end) for end in _ENDS]
 
     def copies(self) -> list[Folder]:
         """The backups inside this folder, oldest first."""
         return [Folder(path) for path in sorted(self.backups.glob("*")) if path.is_dir()]
-
-
-def _builder_lives(path: Path) -> bool:
-    pid = path.name.split(".")[-2].partition("-")[0]
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
 
 
 def free_name(parent: Path, name: str) -> Path:

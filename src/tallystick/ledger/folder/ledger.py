@@ -24,25 +24,27 @@ import shutil
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tallystick.ledger import backup, erase_everywhere as erase, format as fmt, genesis as begin, recover, sealed_state
-from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, write_all, write_new
+from tallystick.ledger import format as fmt
+from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, replace, write_all, write_new
+from tallystick.ledger.fold import Folded, Scratch, StateStore
+from tallystick.ledger.folder import backup, erase_everywhere as erase, genesis as begin, recover, sealed_state
+from tallystick.ledger.folder.layout import Folder, Segment
+from tallystick.ledger.folder.load import write_state
+from tallystick.ledger.folder.reader import LedgerReader, Pins
+from tallystick.ledger.folder.scan import Place
 from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.layout import Folder, Segment
-from tallystick.ledger.load import Folded, Scratch, StateStore, write_state
 from tallystick.ledger.merkle import leaf_hash
-from tallystick.ledger.reader import LedgerReader, Pins
-from tallystick.ledger.scan import Place
+from tallystick.ledger.protocol import Decide
 from tallystick.records import ids
 from tallystick.records.clock import Clock, read_clock, system_clock
 from tallystick.records.errors import Closed, NotWritable, NotWritten, Refused, TallystickError, Unfinished
 from tallystick.records.event import ELSEWHERE, Draft, Event, at_origin
 from tallystick.records.json import check
 
-Decide = Callable[[], Sequence[Draft]]
 Reach = Callable[[Disk, Folder, Collection[str]], None]
 Then = Callable[[list[Event]], None]
 Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
@@ -94,7 +96,7 @@ class _Writing:
     it is read again.
     """
 
-    def __init__(self, owner: Ledger, *, transaction: bool) -> None:
+    def __init__(self, owner: FolderLedger, *, transaction: bool) -> None:
         self._owner, self._transaction = owner, transaction
 
     def __enter__(self) -> None:
@@ -135,7 +137,7 @@ class _Writing:
         try:
             if self._transaction and failure is None:
                 owner.state.commit()
-                owner._save(_EVERY)
+                owner._follow_up()
             elif self._transaction:
                 owner.state.rollback()
                 if owner._end is not self._end:
@@ -145,12 +147,12 @@ class _Writing:
 
     def _leave(self) -> None:
         owner = self._owner
-        owner._moment, owner._ulid_time, owner._applied = "", "", []
+        owner._moment, owner._ulid_time, owner._applied, owner._written = "", "", [], []
         owner._lock.release()
         owner._gate.leave()
 
 
-class Ledger(LedgerReader):
+class FolderLedger(LedgerReader):
     """The one long-lived handle through which a process reads and appends to a ledger."""
 
     def __init__(
@@ -181,7 +183,6 @@ class Ledger(LedgerReader):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
         self._begin_with, self._reach = begin_with, reach
-        self._scratch = scratch or (lambda: nullcontext((type(state)(), None)))
         self._then = then  # called with the written events, when they are on disk and the lock is free
         self._before = before  # called with the drafts before a write; returns those to write instead
         self._queue: deque[Ticket] = deque()
@@ -189,10 +190,11 @@ class Ledger(LedgerReader):
         self._batch_owner = 0
         self._moment, self._ulid_time = "", ""  # of the write that is in progress
         self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
+        self._written: list[Event] = []  # by the write that is in progress
         self._write, self._transaction = _Writing(self, transaction=False), _Writing(self, transaction=True)
         super().__init__(
             folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins, head=head,
-            store=store,
+            store=store, scratch=scratch,
         )
 
     # -- opening -----------------------------------------------------------------------------------------------------
@@ -247,6 +249,14 @@ class Ledger(LedgerReader):
         if self._then is not None and events:
             self._then(events)
         return events
+
+    def _follow_up(self) -> None:
+        """Let the rows follow what was written; those of the state are written when they are many."""
+        events, self._written = self._written, []
+        if self._store is not None and events and not self.standing.strange:
+            is_due = self._end.seq - self._saved >= _EVERY
+            self._store.save(self._position() if is_due else None, events)
+            self._saved = self._end.seq if is_due else self._saved
 
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
         """Record `drafts` as they are."""
@@ -381,6 +391,7 @@ class Ledger(LedgerReader):
             end = Place(self._end.offset + len(blob), seq, prev, ts)
             self._tip = (end.offset - len(lines[-1]), slices[-1] + b',"hash":"%b"' % prev.encode())
             self._advance(end, slices, events, [item.ts for group in groups for item in group])
+            self._written = events
         return events
 
     def _put_on_disk(self, blob: bytes) -> None:
@@ -485,6 +496,11 @@ class Ledger(LedgerReader):
                 copy(self._disk, source.wal, target.wal, begun_at.offset, self._end.offset)
             erase.hollow_out(self._disk, target, backup.named_in(target))
         self._disk.sync_folder(target.root)
+
+    def keep_checkpoint(self, note: str) -> None:
+        """Keep a signed note in the folder, if it may be written."""
+        if self.writable:
+            replace(self._disk, self.folder.checkpoint, note.encode())
 
     # -- compaction and pruning --------------------------------------------------------------------------------------
 
@@ -597,15 +613,15 @@ class Ledger(LedgerReader):
             short = [copied for copied in self.folder.copies() if copied.sealed_states()]
             gone, is_about = choose()
             chain = self.chain()
-            lines = [line.hash for line in chain.lines(chain.first) if line.sound and is_about(line.event())]
-            own = len(lines)
+            about = [line for line in chain.lines(chain.first) if line.sound and is_about(line.event())]
+            lines, ops, own = [line.hash for line in about], {line.op for line in about}, len(about)
             for copied in self.folder.copies():
                 lines += [line.hash for line in erase.lines_in(copied) if line.sound and is_about(line.event())]
             lines, names = list(dict.fromkeys(lines)), list(gone)
             parts = range(0, max(len(lines), 1), erase.PER_EVENT)
             self._own(fmt.ERASE, *({"lines": lines[start : start + erase.PER_EVENT], "ids": names} for start in parts))
             try:
-                self._finish_erasing()
+                self._finish_erasing(ops)
             except (OSError, NotWritten) as error:
                 is_system = isinstance(error, OSError) or error.__cause__  # other messages have their own advice
                 advice = "; free some space" if is_system else ""
@@ -617,20 +633,23 @@ class Ledger(LedgerReader):
             self.back_up()
         return own
 
-    def _finish_erasing(self) -> None:
+    def _finish_erasing(self, ops: Collection[str] = ()) -> None:
         """Carry out every erasure that is recorded and not done. Doing it twice is the same as doing it once.
 
-        The indexes are removed whole, because their journals and free pages would keep the data. They are rebuilt.
+        `ops` are of the events that are emptied, if there is one erasure, and that is known.
+
+        Rows of words go with the file of all tables, because its journal and free pages would keep them.
         """
         pending = dict(self.standing.erasing)
         if not pending:
             return
         erase.must_reach(self.folder)
-        remove_all(self._disk, [*self.folder.index_files(), self.folder.snapshot])
+        remove_if_there(self._disk, self.folder.snapshot)
         backup.discard_unfinished(self.folder.backups)
+        bodies = [self.chain().line(seq).event().body or {} for seq in pending]
+        names = {name for body in bodies for name in body.get("ids", ())}
         if self._reach is not None:
-            bodies = [self.chain().line(seq).event().body or {} for seq in pending]
-            self._reach(self._disk, self.folder, {name for body in bodies for name in body.get("ids", ())})
+            self._reach(self._disk, self.folder, names)
         first = self.chain().first
         if first:  # while the lines still have what they said: a thing may be recorded again without its words
             self._replace_state(self._end.seq)
@@ -642,7 +661,7 @@ class Ledger(LedgerReader):
         gone = frozenset(line for lines in pending.values() for line in lines)
         erase.hollow_out_audit(self._disk, self.folder, gone, first)
         if self._store is not None:
-            self._store.rewrite()
+            self._store.rewrite(names, min(pending), ops, is_whole=not first)
         for seq in pending:
             self._own(fmt.ERASED, {"of": seq})
         self._save()

@@ -8,10 +8,11 @@ from hashlib import sha256
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tallystick.ledger import format as fmt, scan as scanning
-from tallystick.ledger.ledger import Ledger
+from tallystick.ledger import format as fmt
+from tallystick.ledger.folder import scan as scanning
+from tallystick.ledger.folder.ledger import FolderLedger
+from tallystick.ledger.folder.scan import Place, Walk, scan
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.scan import Place, Walk, scan
 from tests.ledger.books import Tally, put, speaks_of
 
 START = Place(0, -1, fmt.ZERO)
@@ -246,7 +247,7 @@ def test_an_unfinished_group_has_no_leaves(tmp_path):
 
 
 def test_the_tree_of_a_scan_is_the_tree_of_the_ledger(tmp_path):
-    with closing(Ledger(tmp_path / "memory", Tally())) as ledger:
+    with closing(FolderLedger(tmp_path / "memory", Tally())) as ledger:
         for number in range(30):
             ledger.append([put(f"n{number}", number)])
         ledger.erase(lambda: (["n3"], speaks_of("n3")))

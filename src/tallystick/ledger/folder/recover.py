@@ -17,9 +17,9 @@ import re
 from typing import Literal, NamedTuple
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.chain import raw_lines
+from tallystick.ledger.folder.chain import raw_lines
+from tallystick.ledger.folder.scan import Bad, Place, Scan
 from tallystick.ledger.lock import Witness
-from tallystick.ledger.scan import Bad, Place, Scan
 
 CELL = 512
 

@@ -33,13 +33,14 @@ from pathlib import Path
 
 import orjson
 
-from tallystick.ledger import format as fmt, sealed_state
-from tallystick.ledger.chain import Chain, first_of
+from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, append, copy, ensure_folder, remove_all, replace
-from tallystick.ledger.erase_everywhere import PER_EVENT, erased_in_copy, hollow_out
-from tallystick.ledger.layout import Folder, free_name
+from tallystick.ledger.folder import sealed_state
+from tallystick.ledger.folder.chain import Chain, first_of
+from tallystick.ledger.folder.erase_everywhere import PER_EVENT, erased_in_copy, hollow_out
+from tallystick.ledger.folder.layout import Folder, free_name
+from tallystick.ledger.folder.scan import START, LedgerNote, Place, scan_path
 from tallystick.ledger.lock import Lock
-from tallystick.ledger.scan import START, LedgerNote, Place, scan_path
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 
@@ -285,7 +286,7 @@ def finish(disk: Disk, folder: Folder, lock: Lock) -> None:
         plan = _Plan(**orjson.loads(folder.restore_ready.read_bytes()))
     except FileNotFoundError:
         return _discard(disk, folder)
-    remove_all(disk, [*folder.index_files(), *folder.state_files(), folder.audit])
+    remove_all(disk, [*folder.state_files(), folder.audit])
     before = Folder(folder.backups / plan.before)
     _move_pages(disk, folder, before)
     if any(path.exists() for path in (folder.wal, folder.sealed, folder.checkpoint)):

@@ -20,9 +20,9 @@ from pathlib import Path
 import orjson
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.chain import file_lines, is_ours
 from tallystick.ledger.disk import Disk, copy, overwrite, remove_all, replace
-from tallystick.ledger.layout import Folder, free_name
+from tallystick.ledger.folder.chain import file_lines, is_ours
+from tallystick.ledger.folder.layout import Folder, free_name
 from tallystick.records.errors import NotWritten
 
 _BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.", "relation.")  # of these the audit has ids alone

@@ -1,0 +1,1 @@
+"""The chain as files in a folder."""
