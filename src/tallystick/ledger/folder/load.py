@@ -111,8 +111,8 @@ def build_rows(
 ) -> None:
     """Fold all lines into rows at `folder.building`, up to what the witness has seen.
 
-    Damage is not reported here: whoever reads the folder under its lock finds it. `on_progress` gets the number of events
-    and how many of them are folded.
+    Damage is not reported here: whoever reads the folder under its lock finds it. `on_progress` gets the number of
+    events and how many of them are folded.
     """
     for path in folder.building_files():
         path.unlink(missing_ok=True)
