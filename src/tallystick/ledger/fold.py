@@ -38,10 +38,11 @@ class StateStore(Protocol):
     def has_moved(self) -> bool:
         """True if others wrote rows since the last look, or the file cannot be used any more."""
 
-    def restart(self, *, alone: bool) -> None:
+    def restart(self, *, alone: bool, had_events: bool = False) -> None:
         """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
 
-        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order.
+        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order. If a
+        ledger `had_events` and there is no file, the tables that follow it are lost.
         """
 
     def replace_with(self, path: Path) -> None:

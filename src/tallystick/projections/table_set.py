@@ -32,7 +32,8 @@ POSITIONS = (
     "CREATE TABLE IF NOT EXISTS positions (name TEXT PRIMARY KEY, shape INTEGER NOT NULL, seq INTEGER NOT NULL,"
     " hash TEXT NOT NULL, saved BLOB NOT NULL) WITHOUT ROWID"
 )
-_SET_POSITION = "INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?)"
+LOST = "lost"  # in place of a set's name: the file was missing, and is filled again from the ledger
+SET_POSITION = "INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?)"
 _TEMPORARY = "", IN_MEMORY  # paths of databases that nobody else can have open
 _MADE = re.compile(r"CREATE (TABLE|VIEW|VIRTUAL TABLE) (?!IF |local_)(\w+)")
 _CAN_COPY = hasattr(sqlite3.Connection, "deserialize")  # a build of SQLite may leave it out
@@ -107,13 +108,17 @@ class TableSet(ABC):
         row = self._position()
         return row is not None and row[1] < 0
 
+    def is_lost(self) -> bool:
+        """True if the file was missing when the ledger had events already."""
+        return self.db.execute("SELECT 1 FROM positions WHERE name = ?", (LOST,)).fetchone() is not None
+
     def _position(self) -> tuple[int, int, str, bytes] | None:
         statement = "SELECT shape, seq, hash, saved FROM positions WHERE name = ?"
         row: tuple[int, int, str, bytes] | None = self.db.execute(statement, (self.name,)).fetchone()
         return row
 
     def _save(self, mark: Bookmark) -> None:
-        self.db.execute(_SET_POSITION, (self.name, self.shape, mark.seq, mark.hash, self._saved_with(mark)))
+        self.db.execute(SET_POSITION, (self.name, self.shape, mark.seq, mark.hash, self._saved_with(mark)))
 
     def _saved_with(self, _: Bookmark) -> bytes:
         """What else is saved with a position."""
@@ -177,7 +182,7 @@ class TableSet(ABC):
             self.db.execute(POSITIONS)
             for statement in self.tables:
                 self.db.execute(statement)
-            self.db.execute(_SET_POSITION, (self.name, self.shape, -1, "", b""))
+            self.db.execute(SET_POSITION, (self.name, self.shape, -1, "", b""))
 
     def text_trouble(self) -> str:
         """SQLite's finding about the full text; empty if it belongs to the rows."""

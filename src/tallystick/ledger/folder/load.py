@@ -65,7 +65,8 @@ def load(
 
     Raises RowsNeeded if many lines would be folded, and that is not to be done `at_length`.
     """
-    line, sealed = fmt.try_parse(first_line(folder.wal)), folder.sealed_segments()
+    begin, sealed = first_line(folder.wal), folder.sealed_segments()
+    line = fmt.try_parse(begin)
     first = _first_of_live(folder, line)
     if witness and witness.seq < first:
         witness = witness._replace(length=-1)  # it is the length of an earlier segment
@@ -84,7 +85,7 @@ def load(
     if store and not loaded:
         if not at_length and _size_of(folder) > _LONG:
             raise RowsNeeded
-        store.restart(alone=alone)
+        store.restart(alone=alone, had_events=bool(sealed) or size > len(begin))
     loaded = loaded or _from_lines(folder, fd, size, first, state, witness, store)
     if is_refused and loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)

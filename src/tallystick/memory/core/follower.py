@@ -285,7 +285,7 @@ class Follower(ABC, Generic[Set]):
     def _why_not(self, rows: Set, mark: Bookmark) -> str:
         """Why the rows must be filled from the beginning; empty, if they go on."""
         if mark.seq < 0:
-            return "" if self._is_new or rows.is_emptied() else self._why_none()
+            return "" if self._is_new or rows.is_emptied() else self._why_none(rows)
         if mark.shape != rows.shape:
             return "it was another tallystick's"
         if self._is_in_the_chain(mark):
@@ -297,7 +297,7 @@ class Follower(ABC, Generic[Set]):
             )
         return _DAMAGED
 
-    def _why_none(self) -> str:
+    def _why_none(self, rows: Set) -> str:
         """Why there are no rows; empty, if that is no wonder: they were never needed before."""
         return ""
 

@@ -34,16 +34,14 @@ class IndexService(Follower[IndexFile]):
         """Fill the index that was emptied with the words in it. If that fails, the next reader does."""
         self._attempt(self._leveled, self.ledger.reading())
 
-    def _why_none(self) -> str:
-        """A restore or a repair has just removed them, or this is the first write: then it is no wonder."""
+    def _why_none(self, rows: IndexFile) -> str:
+        """Empty too, if a restore or a repair has just removed them."""
         ledger = self.ledger
         if self.open_folder.lost_rows():
             return "it was damaged"
-        if any(line.op in _REMOVE_IT for line in ledger.lines(max(ledger.head.seq - _JUST, ledger.first))):
-            return ""
-        lines = ledger.lines(1) if ledger.first == 0 else ()
-        is_first = ledger.first == 0 and all(line.batch <= 1 or line.op == fmt.SNAPSHOT for line in lines)
-        return "" if is_first else "it was not there"
+        recent = ledger.lines(max(ledger.head.seq - _JUST, ledger.first)) if rows.is_lost() else ()
+        is_removed = any(line.op in _REMOVE_IT for line in recent)
+        return "it was not there" if rows.is_lost() and not is_removed else ""
 
     def _made(self, path: Path | str, *, writable: bool = True) -> IndexFile:
         return IndexFile(path, writable=writable)

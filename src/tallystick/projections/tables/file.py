@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tallystick.projections.database import inode_of, transaction
-from tallystick.projections.table_set import TableSet
+from tallystick.projections.table_set import LOST, SET_POSITION, TableSet
 from tallystick.projections.tables.rows import Recorded, TablesInRows
 from tallystick.projections.tables.schema import SCHEMA, SHAPE
 from tallystick.records.errors import NotWritten
@@ -101,22 +101,27 @@ class StateFile:
             if self._db is not db:
                 db.close()
 
-    def restart(self, *, alone: bool) -> None:
+    def restart(self, *, alone: bool, had_events: bool = False) -> None:
         """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
 
-        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order.
+        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order. If a
+        ledger `had_events` and there is no file, the tables that follow it are lost.
         """
         self.close()
         self._is_alone = self._is_writable = alone
+        lost = [(LOST, 0, -1, "", b"")] if had_events and not os.path.exists(self.path) else []
         if alone and not os.path.lexists(self.path):
             with suppress(sqlite3.Error, OSError):
-                self._attach(self._made(self.path), inode_of(self.path), is_new=True)
+                db = self._made(self.path)
+                db.executemany(SET_POSITION, lost)
+                self._attach(db, inode_of(self.path), is_new=True)
                 self._looked()
                 self.tables.recorded = None  # until the ledger is read, what it says is not known
                 return
         db = _connect("")
         for statement in (*_PRIVATE, *SCHEMA):
             db.execute(statement)
+        db.executemany(SET_POSITION, lost)
         self._attach(db, -1, is_new=True)
         self._looked()
         self.tables.recorded = None
