@@ -1,15 +1,12 @@
 """The state file of a pruned ledger is truth: used as it was recorded, and refused otherwise."""
 
-import shutil
 from hashlib import sha256
 
-import orjson
 import pytest
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.folder.backup import check_copy, restore_from
 from tallystick.records.errors import Damaged, Missing, TallystickError
-from tallystick.records.event import Draft
 from tests.crash.folder import SOAK, chain_of, files_with, fill, held, one_line, open_ledger, opened, put_back
 from tests.ledger.books import put, speaks_of
 from tests.refusals import refuses
@@ -137,39 +134,3 @@ def test_a_copy_of_it_is_restored_where_nothing_else_is_left_and_not_if_it_has_w
 
     assert "n3" in held(tmp_path / "new")
     assert "n3" not in held(pruned)
-
-
-def test_a_ledger_that_was_pruned_before_there_were_state_files_gets_one(pruned):
-    """As that version left it: its rows in `snapshot.json`, recorded by an event, and no state file."""
-    expected = held(pruned)
-    old = pruned.parent / "old"
-    with opened(old) as ledger:
-        for number in range(7):
-            ledger.append([put(f"n{number}", f"words {number}")])
-        ledger.compact()
-        ledger.append([put("since", "words")])
-        head, rows = state_of(pruned).read_bytes().split(b"\n", 1)
-        place = ledger.head
-        header = orjson.loads(head) | {
-            "seq": place.seq, "hash": place.hash, "ts": place.ts, "offset": place.offset, "stretch": 8,
-            "tree": ledger.tree().to_json(), "standing": ledger.standing.dump(),
-        }  # fmt: skip
-        book = b"[\n" + b",\n".join([*rows.splitlines(), b'["since","words"]']) + b"\n]"
-        content = orjson.dumps(header)[:-1] + b',"book":' + book + b"}\n"
-        (old / "snapshot.json").write_bytes(content)
-        body = {"snapshot": sha256(content).hexdigest(), "seq": place.seq, "place": "snapshot.json"}
-        ledger.append([Draft(fmt.SNAPSHOT, body), Draft(fmt.PRUNE, {"first": 0, "last": 7, "place": "/away"})])
-    [segment] = (old / "sealed").glob("*.wal")
-    segment.unlink()
-
-    with opened(old, read_only=True) as ledger:
-        assert ledger.state.held == expected
-    shutil.copytree(old, pruned.parent / "edited")
-    assert held(old) == expected
-    assert not (old / "snapshot.json").exists()
-    assert state_of(old).name == "state-000000000011"
-    assert held(old) == expected
-    edited = pruned.parent / "edited" / "snapshot.json"
-    edited.write_bytes(content.replace(b"words 3", b"lies  3"))
-    with pytest.raises(Damaged, match=r"snapshot\.json"):
-        open_ledger(edited.parent)

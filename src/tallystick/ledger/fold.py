@@ -159,14 +159,14 @@ class LedgerMetadata:
         }  # fmt: skip
 
     @classmethod
-    def load(cls, raw: dict[str, Any], ts: str) -> LedgerMetadata:
-        """Load what `dump` wrote at an event of the time `ts`."""
+    def load(cls, raw: dict[str, Any]) -> LedgerMetadata:
+        """Load what `dump` wrote."""
         return cls(
             ledger=raw["ledger"], version=raw["version"], begun=raw["begun"],
             erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
             copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
             epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"],
-            times=Times.load(raw.get("times", {}), ts), sealed_state=_pair(raw.get("state", (-1, ""))),
+            times=Times.load(raw["times"]), sealed_state=_pair(raw["state"]),
         )  # fmt: skip
 
 

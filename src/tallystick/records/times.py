@@ -204,7 +204,7 @@ class Times:
             return ""
         return f"events are dated up to {self.latest[:16]}Z, and this machine's clock says {clock[:16]}Z"
 
-    # -- snapshots ---------------------------------------------------------------------------------------------------
+    # -- saving ------------------------------------------------------------------------------------------------------
 
     def dump(self) -> dict[str, Any]:
         return {
@@ -213,12 +213,7 @@ class Times:
         }  # fmt: skip
 
     @classmethod
-    def load(cls, raw: dict[str, Any], last: str) -> Times:
-        """The times in a snapshot. One of a program that let no time step back is empty: `last` is all there is."""
-        if not raw:
-            found = cls()
-            found.take(0, last)
-            return found
+    def load(cls, raw: dict[str, Any]) -> Times:
         opened = [StepBack(since, level, _spans(spans), lived) for since, level, spans, lived in raw["open"]]
         return cls(raw["latest"], raw["last"], list(raw["steps"]), _spans(raw["doubted"]), opened)
 

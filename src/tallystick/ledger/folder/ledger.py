@@ -41,7 +41,7 @@ from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.protocol import Decide
 from tallystick.records import ids
 from tallystick.records.clock import Clock, read_clock, system_clock
-from tallystick.records.errors import Closed, NotWritable, NotWritten, Refused, TallystickError, Unfinished
+from tallystick.records.errors import Closed, NotWritable, NotWritten, Refused, Unfinished
 from tallystick.records.event import ELSEWHERE, Draft, Event, at_origin
 from tallystick.records.json import check
 
@@ -218,15 +218,7 @@ class FolderLedger(LedgerReader):
         for leftover in self.folder.leftovers():
             shutil.rmtree(leftover) if leftover.is_dir() else self._disk.remove(leftover)
         backup.discard_unfinished(self.folder.backups)
-        if self._segment and not self.standing.sealed_state[1] and self.chain().first:
-            self._lift_snapshot()
         self._finish_erasing()
-
-    def _lift_snapshot(self) -> None:
-        """Make a state file for a ledger that was pruned before there were any. If that fails, `check` says why."""
-        with suppress(OSError, TallystickError):
-            self._replace_state(self._end.seq)
-            remove_if_there(self._disk, self.folder.snapshot)
 
     # -- writing -----------------------------------------------------------------------------------------------------
 

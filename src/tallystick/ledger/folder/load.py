@@ -150,7 +150,7 @@ class Saved(NamedTuple):
         try:
             raw = orjson.loads(position.saved)
             place = Place(int(raw["offset"]), position.seq, position.hash, str(raw["ts"]))
-            standing = LedgerMetadata.load(raw["standing"], place.ts)
+            standing = LedgerMetadata.load(raw["standing"])
             return cls(place, int(raw["segment"]), Range.from_json(raw["tree"]), standing, int(raw["began"]))
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
             return None
@@ -234,7 +234,7 @@ def based_on(
         if Chain(folder).hash_at(base.place.seq) != base.place.hash or base.tree.end != base.place.seq + 1:
             raise ValueError("it is not of this ledger")
         state.load(_spilling(base.rows(), store))
-        return LedgerMetadata.load(base.standing, base.place.ts), base.tree.copy()
+        return LedgerMetadata.load(base.standing), base.tree.copy()
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise Damaged(f"{base.path.name} is as it was recorded, but not valid ({error}); upgrade tallystick") from None
 

@@ -10,15 +10,12 @@ The nonce keeps the recorded digest from being a hash of texts alone, which coul
 
 Order: the new file, synced, under a name that ends in `.new`; then the event; then the rename. So at every moment there
 is a file that the ledger records. The next writer renames it if a crash came between, and removes older ones.
-
-A ledger that was pruned before there were such files has its state in `snapshot.json`, as one object. The next writer
-makes a state file of it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from itertools import chain
@@ -35,7 +32,6 @@ from tallystick.ledger.merkle import Range
 from tallystick.records.errors import Damaged, Missing, TallystickError
 
 FORMAT = 1  # a change of the rows needs a higher one, and a function that lifts those of the one before
-_BOOK = b',"book":'  # in snapshot.json: the rows follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,11 @@ class SealedState:
     tree: Range
     standing: dict[str, Any]
     erased: frozenset[str]  # lines and ids that were erased before it was written: a restore erases them again
-    rows: Callable[[], Iterable[bytes]]
+
+    def rows(self) -> Iterator[bytes]:
+        with open(self.path, "rb") as file:
+            file.readline()
+            yield from file
 
 
 def write_fresh(
@@ -113,12 +113,8 @@ def is_there(folder: Folder, seq: int, digest: str) -> bool:
 
 
 def found_in(folder: Folder) -> Iterator[SealedState]:
-    """The state files here that can be read, and a `snapshot.json` from before there were any. None is trusted yet."""
-    for path in folder.sealed_states():
-        if file := _read(path):
-            yield file
-    if file := _read_snapshot(folder.snapshot):
-        yield file
+    """The state files here that can be read. None is trusted yet."""
+    return filter(None, map(_read, folder.sealed_states()))
 
 
 def erased_by(notes: Iterable[LedgerNote]) -> set[str]:
@@ -129,17 +125,12 @@ def erased_by(notes: Iterable[LedgerNote]) -> set[str]:
 
 
 def recorded(notes: Iterable[LedgerNote]) -> tuple[int, str]:
-    """The last event of the state file that the newest event about one records, and its digest.
-
-    Of a snapshot from before there were state files: -1, and its digest; empty, if there is none of either.
-    """
-    found, old = (-1, ""), ""
+    """The last event of the state file that the newest such event records, and its digest; -1, if there is none."""
+    found = -1, ""
     for note in notes:
         if note.op == fmt.STATE:
-            found = (int(note.body.get("seq", -1)), str(note.body.get("digest", "")))
-        elif note.op in (fmt.SNAPSHOT, fmt.SEAL):
-            old = str(note.body.get("snapshot") or old)
-    return found if found[1] else (-1, old)
+            found = int(note.body.get("seq", -1)), str(note.body.get("digest", ""))
+    return found
 
 
 def find(folder: Folder, notes: Iterable[LedgerNote], first: int) -> SealedState:
@@ -154,12 +145,12 @@ def find(folder: Folder, notes: Iterable[LedgerNote], first: int) -> SealedState
 def trouble(folder: Folder, state: tuple[int, str], first: int) -> TallystickError:
     """The error for events before `first`, which are not here, and neither is the state file `state` in their place."""
     gone = f"events 0 to {first - 1} were moved away"
-    path = folder.sealed_state(state[0]) if state[0] >= 0 else folder.snapshot
-    name = path.relative_to(folder.root)
-    back = f"put it back from a backup, or put their files back into {folder.sealed}"
-    if path.exists():
-        return Damaged(f"{name} is not as it was recorded, and {gone}; {back}")
     if state[0] >= 0:
+        path = folder.sealed_state(state[0])
+        name = path.relative_to(folder.root)
+        back = f"put it back from a backup, or put their files back into {folder.sealed}"
+        if path.exists():
+            return Damaged(f"{name} is not as it was recorded, and {gone}; {back}")
         return Missing(f"{name} is missing, and {gone}; {back}")
     where = "to see where they are, run tallystick log --op ledger.prune"
     return Missing(f"{gone}, and no state was kept of them; put their files back into {folder.sealed} ({where})")
@@ -175,33 +166,10 @@ def _read(path: Path) -> SealedState | None:
         digest = _digest(path)
         with open(path, "rb") as file:
             raw = orjson.loads(file.readline())
-        return _made(path, digest, raw, lambda: _rows(path))
-    except (OSError, ValueError, LookupError, TypeError, OverflowError):
-        return None
-
-
-def _made(path: Path, digest: str, raw: dict[str, Any], rows: Callable[[], Iterable[bytes]]) -> SealedState | None:
-    if raw["format"] != FORMAT:
-        return None
-    place = Place(0, int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
-    tree, erased = Range.from_json(raw["tree"]), frozenset(map(str, raw.get("erased", ())))
-    return SealedState(path, digest, place, tree, raw["standing"], erased, rows)
-
-
-def _rows(path: Path) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        file.readline()
-        yield from file
-
-
-def _read_snapshot(path: Path) -> SealedState | None:
-    """A snapshot of the form that was written before there were state files, if `path` is one."""
-    try:
-        content = path.read_bytes()
-        head, found, book = content.partition(_BOOK)  # never inside a string: its quotes would be escaped
-        if not found or not book.startswith(b"[\n") or not book.endswith(b"\n]}\n"):
+        if raw["format"] != FORMAT:
             return None
-        rows = book[2:-4].split(b",\n") if len(book) > 6 else []
-        return _made(path, sha256(content).hexdigest(), orjson.loads(head + b"}"), lambda: rows)
+        place = Place(0, int(raw["seq"]), str(raw["hash"]), str(raw["ts"]))
+        tree, erased = Range.from_json(raw["tree"]), frozenset(map(str, raw.get("erased", ())))
+        return SealedState(path, digest, place, tree, raw["standing"], erased)
     except (OSError, ValueError, LookupError, TypeError, OverflowError):
         return None

@@ -297,7 +297,7 @@ class Follower(ABC, Generic[Set]):
             )
         return _DAMAGED
 
-    def _why_none(self, rows: Set) -> str:
+    def _why_none(self, _: Set) -> str:
         """Why there are no rows; empty, if that is no wonder: they were never needed before."""
         return ""
 
