@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
 from statistics import median
 from types import SimpleNamespace
 
@@ -87,3 +88,21 @@ def seconds_for(memory: Memory, start: int, count: int) -> float:
     for number in range(start, start + count):
         memory.remember(f"belief number {number} of many", about=f"person-p{number % 50}")
     return time.perf_counter() - began
+
+
+def test_pages_that_are_filled_from_the_middle_of_the_ledger_are_not_taken_for_edited(memory, clock, home):
+    """Only current versions are left then, and a page looks younger than its file says it is."""
+    memory.remember("one", about="person-ana", key="ana")
+    clock.now += timedelta(hours=1)
+    memory.revise("ana", "two")
+    memory.pages.sync()
+    memory.ledger.compact()
+    memory.ledger.prune(home / "away")
+    end = memory._folder.ledger.head.seq
+
+    memory.pages.rebuild()
+    clock.now += timedelta(hours=1)
+    memory.remember("three", about="person-ana")
+    memory.pages.sync()
+
+    assert [event.op for event in memory._folder.events(end + 1)] == ["belief.put/1"]

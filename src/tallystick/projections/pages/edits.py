@@ -254,7 +254,8 @@ def _front(page: Page, file: File | None, base: Base | None) -> dict[str, Any]:
     for name in ("description", "tags", "status", "needs_compact"):
         if name in front.fields and front.fields[name].value is not None:
             said[name] = list(front.tags) if name == "tags" else getattr(front, name)
-    if front.created is not None:
+    is_ours = file is not None and file.digest is None and base is not None  # its rows may know less than it says
+    if front.created is not None and not is_ours:
         said["created"] = front.created
     if file is None:
         return said
