@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tallystick.consolidate.confidence import earned
 from tallystick.records.clock import stamp
@@ -44,8 +44,6 @@ from tallystick.records.errors import Refused
 from tallystick.records.policy import is_above
 from tallystick.records.rule import ConsolidationRule, Extracted, Extractor, Malformed
 
-Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
-
 INTENTS = ("add", "update", "delete", "noop")
 TRIPLE = ("subject", "predicate", "object")
 
@@ -54,25 +52,21 @@ _SHOWN = 40  # characters of a value in a reason
 _FEW = 10  # deltas in a repr
 
 
-class EpisodeLike(Protocol):
-    """The fields of an episode that are read."""
+class Brief(NamedTuple):
+    """The fields of an episode that are read, where nobody needs the others."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-    @property
-    def user(self) -> str: ...
-    @property
-    def session(self) -> str: ...
-    @property
-    def agent(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def trust(self) -> str: ...
-    @property
-    def metadata(self) -> dict[str, Any]: ...
+    id: str
+    content: str
+    user: str
+    session: str
+    agent: str
+    path: str
+    trust: str
+    metadata: dict[str, Any]
+
+
+EpisodeLike = Episode | Brief
+Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
 
 
 class _Latest(NamedTuple):
@@ -90,10 +84,7 @@ class Deltas(list[Delta]):
         super().__init__()
         self.findings: list[Malformed] = []
         for each in found:
-            if isinstance(each, Malformed):
-                self.findings.append(each)
-            else:
-                self.append(each)
+            (self.findings if isinstance(each, Malformed) else self).append(each)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """Deltas and findings as plain data."""

@@ -57,12 +57,11 @@ def put(
         used += len(line) + 1
     if used:
         drafts.append(Draft(GRAPH_PUT, body))
-    return drafts + (_head(whose, head) if head else [])
-
-
-def _head(whose: RecordFields, head: RecordFields) -> list[Draft]:
-    line = line_of(head)
-    return _pieces(whose, "head", line, {}) if len(line) > ROOM else [Draft(GRAPH_PUT, {**whose, "head": head})]
+    if head and len(line := line_of(head)) > ROOM:
+        drafts += _pieces(whose, "head", line, {})
+    elif head:
+        drafts.append(Draft(GRAPH_PUT, {**whose, "head": head}))
+    return drafts
 
 
 def _pieces(whose: RecordFields, part: str, line: bytes, told: RecordFields) -> list[Draft]:

@@ -150,22 +150,18 @@ def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[
             continue
         user, mine = said.get("user", OWNER), voice(by, said.get("trust", "human"))
         for name, teller, voices in known.distrusts.doubts(user, said.get("text") or said.get("content") or ""):
-            others = {each for each in (*voices, mine) if each != teller and _is_relied_on(known, user, each)}
+            others = {
+                each for each in (*voices, mine)
+                if each != teller
+                and known.distrusts.against(user, by=each.removeprefix(AS_A_PERSON), seq=LATEST) is None
+            }  # fmt: skip
             if 0 < needed() <= len(others) and not known.reviews.is_approved(name):
                 found[name] = user
-    return [draft for user in dict.fromkeys(found.values()) for draft in _confirmed(known, found, user)]
-
-
-def _is_relied_on(known: State, user: str, spoken: str) -> bool:
-    """True if the client of a statement is not distrusted."""
-    return known.distrusts.against(user, by=spoken.removeprefix(AS_A_PERSON), seq=LATEST) is None
-
-
-def _confirmed(known: State, found: dict[str, str], user: str) -> list[Draft]:
-    ids = [name for name, whose in found.items() if whose == user]
-    drafts = [Draft(TRUST_CORROBORATE, {"user": user, "ids": ids})]
-    for name in ids:
-        if review := known.reviews.in_question(name):
-            reason = "trusted others stated the same"
-            drafts.append(Draft(REVIEW_ANSWER, {"review": review, "user": user, "answer": "stale", "reason": reason}))
-    return drafts
+    confirmed = list[Draft]()
+    for user in dict.fromkeys(found.values()):
+        ids = [name for name, whose in found.items() if whose == user]
+        confirmed.append(Draft(TRUST_CORROBORATE, {"user": user, "ids": ids}))
+        for review in filter(None, map(known.reviews.in_question, ids)):
+            answer = {"review": review, "user": user, "answer": "stale", "reason": "trusted others stated the same"}
+            confirmed.append(Draft(REVIEW_ANSWER, answer))
+    return confirmed

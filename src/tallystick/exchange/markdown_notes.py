@@ -91,7 +91,9 @@ def items(name: str, data: bytes, about: str = "") -> Iterator[Item]:
 def _notes(page: _Page, body: str) -> Iterator[Note]:
     related, linked = set[str](), dict[str, None]()
     for block in _blocks(body):
-        linked.update(dict.fromkeys(_links(block)))
+        is_silent = _FENCE.search(block.text) or _SILENT.fullmatch(block.text.strip())
+        links = [] if is_silent else map(_target, _LINK.findall(block.text))
+        linked.update(dict.fromkeys(each for each in links if each and not each.lower().endswith(_PICTURES)))
         note = _note(block, page)
         if note.triple:
             related.add(note.triple[2])
@@ -123,15 +125,6 @@ def _note(block: _Block, page: _Page) -> Note:
 def _relation(page: _Page, relation: str, target: str, metadata: dict[str, Any], context: str = "") -> Note:
     spoken = f"{page.about} {relation.replace('_', ' ')} {target}" + (f" ({context})" if context else "")
     return Note(page.about, spoken, page.kind, page.tags, page.at, (page.about, relation, target), metadata)
-
-
-def _links(block: _Block) -> Iterator[str]:
-    """The targets of a block's links, except in fences and comments, and except pictures."""
-    is_silent = _FENCE.search(block.text) or _SILENT.fullmatch(block.text.strip())
-    for found in () if is_silent else _LINK.findall(block.text):
-        target = _target(found)
-        if target and not target.lower().endswith(_PICTURES):
-            yield target
 
 
 def _target(link: str) -> str:

@@ -333,20 +333,15 @@ def _may_be_same(word: str, other: str, kind: str) -> bool:
         return short == long or long.startswith(short + ".") or ("." in short and long.rstrip("0") == short.rstrip("0"))
     if kind == kinds.MONTH and "--" in (word[:2], other[:2]):
         return word[-2:] == other[-2:]
-    return kind == kinds.DATE and _may_be_same_day(word, other)
-
-
-def _may_be_same_day(word: str, other: str) -> bool:
+    if kind != kinds.DATE:
+        return False
     if "-" not in word or "-" not in other:  # which of 3/5/2026 is the month?
         numbers, others = ({int(part) for part in _DIGITS.findall(each)} for each in (word, other))
         return numbers <= others or others <= numbers
     if "--" in (word[:2], other[:2]):
-        return _day(word) == _day(other)
+        day, other_day = (each[2:7] if each[:2] == "--" else each[5:10] for each in (word, other))
+        return day == other_day
     return word.startswith(other) or other.startswith(word)
-
-
-def _day(word: str) -> str:
-    return word[2:7] if word[:2] == "--" else word[5:10]
 
 
 _DIGITS = re.compile(r"\d+")

@@ -370,7 +370,14 @@ def tokens_of(text: str, start: int) -> list[Token]:
         word = bare.rstrip(_BACK)
         tail = bare[len(word) :]
         if word:
-            _add(tokens, word, start + first)
+            at, low = start + first, word.lower().replace("’", "'")
+            if len(low) != len(word):
+                low = word  # a character that grows in lowercase: such a word is in no list
+            front, ending = _SLOPPY.get(low) or _short_form(low)
+            cut = len(front) if low in _SLOPPY else len(low) - len(ending)
+            tokens.append(Token(word[:cut], front or low, at, at + cut))
+            if ending:
+                tokens.append(Token(word[cut:], ending, at + cut, at + len(word)))
         if tail or not word:
             _mark(tokens, next((_MARKS[sign] for sign in tail or raw if sign in _MARKS), ""))
     return tokens
@@ -379,17 +386,6 @@ def tokens_of(text: str, start: int) -> list[Token]:
 def _mark(tokens: list[Token], mark: str) -> None:
     if tokens and mark:
         tokens[-1] = tokens[-1]._replace(mark=mark)
-
-
-def _add(tokens: list[Token], word: str, at: int) -> None:
-    low = word.lower().replace("’", "'")
-    if len(low) != len(word):
-        low = word  # a character that grows in lowercase: such a word is in no list
-    front, ending = _SLOPPY.get(low) or _short_form(low)
-    cut = len(front) if low in _SLOPPY else len(low) - len(ending)
-    tokens.append(Token(word[:cut], front or low, at, at + cut))
-    if ending:
-        tokens.append(Token(word[cut:], ending, at + cut, at + len(word)))
 
 
 class Phrases:

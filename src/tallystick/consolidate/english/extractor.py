@@ -78,8 +78,11 @@ def subject_at(tokens: list[Token], cast: Cast) -> Subject | None:
         one = _meant(low, cast.people)
         return Subject(one, 1, -0.1, is_third=low != "they") if one else None
     owner, at = owner_at(tokens, cast)
-    if owner and (of_owner := _of_owner(tokens, owner, at)):
-        return of_owner
+    relation, after = relation_at(tokens, at) if owner else ("", at)
+    if relation and after < len(tokens):
+        count = 0 if tokens[after - 1].mark else name_at(tokens, after)
+        name = values.text_of(tokens[after : after + count]) if count else f"{owner}'s {relation}"
+        return Subject(name, after + count, -0.05, False, owner, relation, True)
     if owner and tokens[at - 1].low != "'s":
         return None
     count = name_at(tokens, 0)
@@ -99,15 +102,6 @@ def owner_at(tokens: list[Token], cast: Cast) -> tuple[str, int]:
     if count and count < len(tokens) and tokens[count].low == "'s":
         return values.text_of(tokens[:count]), count + 1
     return "", 0
-
-
-def _of_owner(tokens: list[Token], owner: str, at: int) -> Subject | None:
-    relation, after = relation_at(tokens, at)
-    if not relation or after >= len(tokens):
-        return None
-    count = 0 if tokens[after - 1].mark else name_at(tokens, after)
-    name = values.text_of(tokens[after : after + count]) if count else f"{owner}'s {relation}"
-    return Subject(name, after + count, -0.05, False, owner, relation, True)
 
 
 def _meant(pronoun: str, people: list[Person]) -> str:
@@ -256,7 +250,11 @@ def sentences_of(content: str) -> Iterator[Sentence]:
         else:
             is_listed = text[start:end].rstrip().endswith(":") and not _ABOUT_SELF.search(text, start, end)
         if not is_muted:
-            yield from _in_line(text, start, end, speaker)
+            for stop in _END.finditer(text, start, end):
+                if not (stop[0] == "." and _is_short(text, start, stop.start())):
+                    yield from _sentence(text, start, stop.end(), speaker)
+                    start = stop.end()
+            yield from _sentence(text, start, end, speaker)
 
 
 def _blot(match: re.Match[str]) -> str:
@@ -288,15 +286,6 @@ def _goes_on(text: str, start: int, end: int, line: re.Match[str]) -> bool:
     before = text[max(start, end - 3) : end].rstrip()
     is_open = end - start > 40 and before[-1:] not in tuple(".!?:;…") and bool(before)
     return is_next and is_open and not _MARKER.match(line[0]) and line[0].lstrip()[:1].islower()
-
-
-def _in_line(text: str, start: int, end: int, speaker: str | None) -> Iterator[Sentence]:
-    for stop in _END.finditer(text, start, end):
-        if stop[0][0] == "." and len(stop[0]) == 1 and _is_short(text, start, stop.start()):
-            continue
-        yield from _sentence(text, start, stop.end(), speaker)
-        start = stop.end()
-    yield from _sentence(text, start, end, speaker)
 
 
 def _is_short(text: str, start: int, dot: int) -> bool:
@@ -351,11 +340,6 @@ def asks_for_fiction(tokens: list[Token]) -> bool:
     lows = [token.low for token in _without_please(tokens)]
     is_role = lows[0] in ("pretend", "imagine", "roleplay", "role-play") or lows[:2] == ["act", "as"]
     return (lows[0] in MAKES_UP and len(lows) > 1) or is_role or lows[:4] == ["tell", "me", "a", "story"]
-
-
-def takes_back(tokens: list[Token]) -> bool:
-    """ "Just kidding": the sentence before it is not meant."""
-    return len(tokens) <= 8 and (_KIDDING.begin(tokens) > 0 or _KIDDING.end(tokens) > 0)
 
 
 def _is_order(tokens: list[Token]) -> bool:
@@ -427,8 +411,8 @@ class _Reader:
         tokens = tokens_of(sentence.text, sentence.start)
         if not tokens:
             return True
-        if takes_back(tokens):
-            del self.found[self.before :]
+        if len(tokens) <= 8 and (_KIDDING.begin(tokens) or _KIDDING.end(tokens)):
+            del self.found[self.before :]  # "Just kidding": the sentence before it is not meant
             return True
         if asks_for_fiction(tokens):
             return False
@@ -488,7 +472,6 @@ class _Reader:
             return rest
         return clause
 
-
     def _drafts(self, clause: list[Token], subject: Subject | None) -> list[tuple[Draft, str, bool]]:
         if found := self._owned(clause) or self._called(clause):
             return found
@@ -511,7 +494,6 @@ class _Reader:
             return [(draft, subject.name, verb.is_hedged) for draft in verbs.read_verb(said)]
         drafts = _as_relative(said, subject, self.cast) or _as_called(said, subject) or verbs.read_being(said)
         return [(draft, subject.name, verb.is_hedged) for draft in drafts]
-
 
     def _predication(self, clause: list[Token], verb: Verb, is_first: bool) -> Predication:
         rest = clause[verb.next :]
@@ -546,7 +528,6 @@ class _Reader:
         whole = self.content[rest[0].start : rest[-1].end] if rest else ""
         return [(draft, owner, verb.is_hedged) for draft in verbs.read_own(predicate, said, whole)]
 
-
     def _called(self, clause: list[Token]) -> list[tuple[Draft, str, bool]]:
         """ "call me Ana", "everyone calls me Ana", "email me at …"."""
         lows = [token.low for token in clause[:3]]
@@ -555,7 +536,6 @@ class _Reader:
             return []
         called = values.person(clause[at:])
         return [(Draft("name", called, clause[-1].end, 0.6), self.cast.speaker, False)] if called else []
-
 
     # --- "no, at Initech"
 

@@ -314,17 +314,14 @@ def _give_up(clause: Predication) -> list[Draft]:
     return [Draft("does", what, max(words[0].end, clause.last), 0.6, True)] if what else []
 
 
-def _lose(clause: Predication) -> list[Draft]:
-    """ "lost my job at Acme"."""
-    is_job = [token.low for token in clause.words[:3]] == ["my", "job", "at"]
-    return _apply(Rule(("at",), "works_at", values.employer, ENDED, 0.55), clause, ENDED) if is_job else []
-
-
 def _get(clause: Predication) -> list[Draft]:
-    """ "got married to Bob", "got a job at Acme", "got a puppy"."""
+    """ "got married to Bob", "got a job at Acme", "got a puppy", "lost my job at Acme"."""
+    lows = [token.low for token in clause.words[:5]]
+    if clause.verb.bare == "lose":
+        lost = Rule(("at",), "works_at", values.employer, ENDED, 0.55)
+        return _apply(lost, clause, ENDED) if lows[:3] == ["my", "job", "at"] else []
     if clause.verb.tense not in ("past", "done") or clause.verb.is_denied or not clause.words:
         return []
-    lows = [token.low for token in clause.words[:5]]
     if lows[:2] == ["married", "to"]:
         return _apply(Rule(("to",), "married_to", values.person, BEGAN), clause, BEGAN)
     if lows[0] in ("a", "the") and ("job" in lows or "position" in lows) and "at" in lows:
@@ -350,7 +347,7 @@ def _study(clause: Predication) -> list[Draft]:
 
 _SPECIAL: dict[str, Callable[[Predication], list[Draft]]] = {
     "prefer": _prefer, "have": _pet, "adopt": _pet, "decide": _decide, "plan": _plan, "quit": _give_up,
-    "stop": _give_up, "give": _give_up, "get": _get, "study": _study, "lose": _lose, "choose": _decide, "opt": _decide,
+    "stop": _give_up, "give": _give_up, "get": _get, "study": _study, "lose": _get, "choose": _decide, "opt": _decide,
 }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.consolidate.classify import Deltas, classify
+from tallystick.consolidate.classify import Brief, Deltas, classify
 from tallystick.consolidate.filter import Filter, Row as FilterRow, parse
 from tallystick.records import json as strict_json
 from tallystick.records.belief import OWNER
@@ -347,19 +347,6 @@ def _episode(row: tuple[Any, ...]) -> Episode:
 
 
 _WORDS = ("id", "content", "source_node", "agent", "user", "session", "path", "trust")
-
-
-class Brief(NamedTuple):
-    """The fields of an episode that consolidation reads."""
-
-    id: str
-    content: str
-    user: str
-    session: str
-    agent: str
-    path: str
-    trust: str
-    metadata: dict[str, Any]
 
 
 _PICKED = itemgetter(*Brief._fields[:-1])

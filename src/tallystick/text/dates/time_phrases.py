@@ -235,22 +235,18 @@ class Phrase(NamedTuple):
 
 def phrases_in(said: StatedDate) -> list[Phrase]:
     """The times a text names, in their order, without overlap."""
-    found, at = [], 0
+    found, at = list[Phrase](), 0
     while start := _ANY.search(said.low, at):
-        phrase = _read(said, start.start())
-        if phrase:
-            found.append(phrase)
-        at = phrase.last if phrase else start.start() + 1
-    return found
-
-
-def _read(said: StatedDate, at: int) -> Phrase | None:
-    for pattern, reader in _EACH:
-        if match := pattern.match(said.low, at):
+        first, at = start.start(), start.start() + 1
+        for match, reader in ((pattern.match(said.low, first), reader) for pattern, reader in _EACH):
+            span = None
             with suppress(ValueError, OverflowError):  # 30 February, 9999 years ago
-                if span := reader(match, said):
-                    return Phrase(at, match.end(), span)
-    return None
+                span = reader(match, said) if match else None
+            if match and span:
+                at = match.end()
+                found.append(Phrase(first, at, span))
+                break
+    return found
 
 
 def weekday_number(name: str) -> int:
@@ -402,7 +398,11 @@ def modified_in(said: StatedDate) -> list[Phrase]:
     """The phrases with the words before them that modify them, and those that belong together as one."""
     done: list[Phrase] = []
     for phrase in phrases_in(said):
-        modified = _modified(said, _with_part_of_day(said, phrase))
+        part = _PART.match(said.low, phrase.last) if phrase.span.grain == "day" else None
+        if part:  # "yesterday morning", "Friday night"
+            span = calendar.part_of_day(phrase.span.start, part["part"])._replace(any_year=phrase.span.any_year)
+            phrase = Phrase(phrase.first, part.end(), span)
+        modified = _modified(said, phrase)
         while done and done[-1].last > modified.first:
             done.pop()
         one = _together(said, done[-1], modified) if done else None
@@ -410,15 +410,6 @@ def modified_in(said: StatedDate) -> list[Phrase]:
             done.pop()
         done.append(one or modified)
     return done
-
-
-def _with_part_of_day(said: StatedDate, phrase: Phrase) -> Phrase:
-    """ "yesterday morning", "Friday night"."""
-    part = _PART.match(said.low, phrase.last) if phrase.span.grain == "day" else None
-    if not part:
-        return phrase
-    span = calendar.part_of_day(phrase.span.start, part["part"])._replace(any_year=phrase.span.any_year)
-    return Phrase(phrase.first, part.end(), span)
 
 
 def _modified(said: StatedDate, phrase: Phrase) -> Phrase:
@@ -437,8 +428,11 @@ def _modified(said: StatedDate, phrase: Phrase) -> Phrase:
 
 
 def _led(lead: re.Match[str], span: Span, now: datetime) -> Span | None:
-    if lead["open"]:
-        return _open(lead["open"], span, now)
+    if word := lead["open"]:  # "since May", "after May", "before May", "by May": the far end is today, or that of time
+        if word in ("since", "after"):
+            start, today = span.start if word == "since" else span.end, days(now).end
+            return Span(start, today if start < today else calendar.LAST, "since")
+        return Span(calendar.FIRST, span.start if word.startswith(("before", "prior")) else span.end, "before")
     if lead["ordinal"]:
         led = _ordinal(lead["ordinal"], lead["what"], span)
     elif lead["part"]:
@@ -448,14 +442,6 @@ def _led(lead: re.Match[str], span: Span, now: datetime) -> Span | None:
     else:
         led = _adjacent(lead["unit"], lead["side"], span)
     return led._replace(any_year=span.any_year) if led else None
-
-
-def _open(word: str, span: Span, now: datetime) -> Span:
-    """ "since May", "after May", "before May", "by May": the far end is today, or as far as time goes."""
-    if word in ("since", "after"):
-        start, today = span.start if word == "since" else span.end, days(now).end
-        return Span(start, today if start < today else calendar.LAST, "since")
-    return Span(calendar.FIRST, span.start if word.startswith(("before", "prior")) else span.end, "before")
 
 
 def _part(part: str, span: Span) -> Span | None:
