@@ -106,7 +106,11 @@ def _found(query: re.Match[str], nodes: dict[str, MemoryNode], edges: list[Memor
     for edge in edges:
         things = (nodes.get(edge.source), edge, nodes.get(edge.target))
         bound: dict[str, Any] = dict(zip(names, things, strict=True))
-        if not left or not all(_is_a(thing, label) for thing, label in zip(things, labels, strict=True)):
+        is_labelled = all(
+            thing is not None and label in (None, "Rel" if thing is edge else "Entity", thing.kind)
+            for thing, label in zip(things, labels, strict=True)
+        )
+        if not left or not is_labelled:
             continue
         if all(_holds(_value(bound[name], field), sign, value) for name, field, sign, value in tests):
             left -= 1
@@ -136,11 +140,6 @@ def _literal(text: str) -> Any:
     if text[0] in "'\"":
         return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.S)
     return text.lower() == "true" if text.lower() in ("true", "false") else float(text)
-
-
-def _is_a(thing: MemoryNode | MemoryEdge | None, label: str | None) -> bool:
-    """True if `thing` has that label. A missing node has none."""
-    return thing is not None and label in (None, "Rel" if isinstance(thing, MemoryEdge) else "Entity", thing.kind)
 
 
 def _value(thing: MemoryNode | MemoryEdge, field: str) -> Any:

@@ -97,15 +97,15 @@ class SQLiteMemoryStore(SQLiteStore):
             if own not in (usual, given):
                 raise MemoryScopeError(f"the episode has {name} {own!r} and the call has {given!r}; make them agree")
         row = Row.of(episode, scope)
-        await self._file.run(lambda conn: self._put(conn, row))
 
-    def _put(self, conn: sqlite3.Connection, row: Row) -> None:
-        extras = self._columns(conn)
-        with self._file.turn():
-            if insert(conn, row, extras):
-                return
-        if not _is_there(conn, row):
-            raise Refused(f"another episode has the id {row.id!r}; give this one an id of its own", "exists")
+        def work(conn: sqlite3.Connection) -> None:
+            extras = self._columns(conn)
+            with self._file.turn():
+                is_new = insert(conn, row, extras)
+            if not is_new and not _is_there(conn, row):
+                raise Refused(f"another episode has the id {row.id!r}; give this one an id of its own", "exists")
+
+        await self._file.run(work)
 
     async def recent(
         self, user: str, session: str | None = None, agent: str | None = None, *, limit: int

@@ -69,44 +69,29 @@ class Changes:
 
 
 class Groups:
-    """Names by key, each group sorted when it is read.
-
-    A single name is stored as itself: most nodes have an edge or two, and a dictionary for each would be most of the
-    memory of a graph.
-    """
-
-    __slots__ = ("_groups", "_ordered")
+    """Names by key. A single one is stored as itself: most nodes have an edge or two, and sets would be most of a graph."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, str | dict[str, None]] = {}
-        self._ordered: set[str] = set()
+        self._groups: dict[str, str | set[str]] = {}
 
     def add(self, key: str, name: str) -> None:
         group = self._groups.setdefault(key, name)
-        if isinstance(group, str):
-            if group != name:
-                self._groups[key] = {group: None, name: None}
-                self._ordered.discard(key)
-        elif name not in group:
-            group[name] = None
-            self._ordered.discard(key)
+        if isinstance(group, set):
+            group.add(name)
+        elif group != name:
+            self._groups[key] = {group, name}
 
     def remove(self, key: str, name: str) -> None:
         group = self._groups.get(key)
-        if group == name or group == {name: None}:
+        if isinstance(group, set):
+            group.discard(name)
+        elif group == name:
             del self._groups[key]
-        elif isinstance(group, dict):
-            group.pop(name, None)
 
-    def names(self, key: str) -> Iterable[str]:
-        """The names in order. They are sorted once, and again after one was added."""
+    def names(self, key: str) -> list[str]:
+        """The names in order."""
         group = self._groups.get(key, ())
-        if isinstance(group, str):
-            return (group,)
-        if group and key not in self._ordered:
-            group = self._groups[key] = dict.fromkeys(sorted(group))
-            self._ordered.add(key)
-        return group
+        return [group] if isinstance(group, str) else sorted(group)
 
     def size(self, key: str) -> int:
         group = self._groups.get(key, ())
