@@ -272,8 +272,12 @@ def names_one_of(event: Event, user: str, gone: Mapping[str, None], reviews: set
     `reviews` are the reviews about it; called for events in order, it adds those that it finds.
     """
     body = event.body or {}
-    if event.op.startswith("review."):
-        return _asks_of(body, gone, reviews)
+    if event.op.startswith("review."):  # about something erased, or an answer, with its reason, about such a review
+        action = body.get("action", {})
+        because = sources_in(action.get("changes", {}).get("views"))
+        if any(name in gone for name in (*action.get("target", ()), *action.get("merged", ()), *because)):
+            reviews.add(body["review"])
+        return ("reason" in body or bool(action)) and body.get("review") in reviews
     if event.op in _WITH_IDS:  # a receipt with words, a reason or a relation: ids alone may stay
         asked = (receipt["hits"] for receipt in body.get("receipts", ()) if has_words(receipt))
         if any(name in gone for hits in asked for name, *_ in hits):
@@ -282,18 +286,6 @@ def names_one_of(event: Event, user: str, gone: Mapping[str, None], reviews: set
     if event.op == op.DELTA_NOOP:  # it has the author's own name for an episode
         return any(source in gone for source in body.get("step", {}).get("sources", ()))
     return tells_of(event, user, gone, alone=True)
-
-
-def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:
-    """True if a review is about something erased, or an answer, with its reason, about such a review."""
-    action = body.get("action", {})
-    if action and body["review"] in reviews:
-        return True
-    because = sources_in(action.get("changes", {}).get("views"))
-    if any(name in gone for name in (*action.get("target", ()), *action.get("merged", ()), *because)):
-        reviews.add(body["review"])
-        return True
-    return "reason" in body and body.get("review") in reviews
 
 
 def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: CurrentVersion | None) -> dict[str, Any]:

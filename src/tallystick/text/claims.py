@@ -268,7 +268,11 @@ def _two_values(one: Claim, other: Claim) -> Conflict | None:
             return None
         if base == "is in" and differ[0] == 0 and len(words) > 1:
             return None  # "in 5 minutes": from when?
-        return _two_exact(one.shape, words, other_words, differ, tense)
+        if all(_may_be_same(words[each], other_words[each], one.shape[each]) for each in differ):
+            return None
+        score = _PAST if tense == "was" else SURE if len(differ) == 1 else _SEVERAL
+        ours, theirs = (" ".join(shown(each[at]) for at in differ) for each in (words, other_words))
+        return Conflict(_KINDS.get(one.shape[differ[0]], "value"), score, f"{ours} against {theirs}")
     return None if tense else _two_wordings(one, other, set(words), set(other_words), sorts)
 
 
@@ -289,16 +293,6 @@ def _base(predicate: str) -> tuple[str, str]:
     if predicate.startswith("will "):
         return "will", "is" + predicate[7:] if predicate.startswith("will be") else predicate[5:]
     return "", predicate
-
-
-def _two_exact(shape: str, words: list[str], other_words: list[str], differ: list[int], tense: str) -> Conflict | None:
-    """Two numbers, dates, links or codes in the same place of otherwise the same words."""
-    if all(_may_be_same(words[each], other_words[each], shape[each]) for each in differ):
-        return None
-    score = _PAST if tense == "was" else SURE if len(differ) == 1 else _SEVERAL
-    ours, theirs = (" ".join(shown(each[at]) for at in differ) for each in (words, other_words))
-    why = f"{ours} against {theirs}"
-    return Conflict(_KINDS.get(shape[differ[0]], "value"), score, why)
 
 
 _KINDS = {NUMBER: "number", kinds.DATE: "date", kinds.TIME: "date", kinds.WEEKDAY: "date", kinds.MONTH: "date"}

@@ -307,6 +307,7 @@ def _sentence(text: str, start: int, end: int, speaker: str | None) -> Iterator[
 # --- sentences that are not read
 
 _SUBJECTS = set_of("i you we he she they it there this that my your the anyone anybody someone")
+_ASK_ALONE = set_of("who what how why which whose whom")
 _KIDDING = Phrases(
     "just kidding", "only kidding", "i'm kidding", "i was kidding", "kidding", "just joking", "i'm joking", "jk",
     "only joking", "i'm just kidding",
@@ -325,7 +326,9 @@ def is_unread(tokens: list[Token], text: str) -> bool:
     rest = tokens[max(HEDGES.begin(tokens), LEADS.begin(tokens)) :]  # they may hold a forbidden word: "as I said"
     capitals = [token.text.isupper() for token in tokens if len(token.text) > 1 and token.text[0].isalpha()]
     is_shouted = len(capitals) > 2 and sum(capitals) > len(capitals) * 0.6  # names cannot be told from other words
-    if not rest or _is_order(rest) or _is_question(rest) or is_shouted:
+    if not rest or _is_order(rest) or is_shouted:
+        return True
+    if len(rest) > 1 and rest[0].low in ASKS and (rest[1].low in _SUBJECTS or rest[0].low in _ASK_ALONE):
         return True
     return any(token.low in UNREAL or token.low in SAID for token in rest)
 
@@ -346,12 +349,6 @@ def _is_order(tokens: list[Token]) -> bool:
     first, *rest = _without_please(tokens)
     is_named = bool(rest) and rest[0].low in ("works", "lives", "is", "has", "likes", "'s", "'m")
     return first.low in ORDERS and not first.mark and not is_named
-
-
-def _is_question(tokens: list[Token]) -> bool:
-    if tokens[0].low not in ASKS or len(tokens) < 2:
-        return False
-    return tokens[1].low in _SUBJECTS or tokens[0].low in ("who", "what", "how", "why", "which", "whose", "whom")
 
 
 _LEAST = 0.3

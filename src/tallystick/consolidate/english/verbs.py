@@ -49,10 +49,8 @@ class Rule(NamedTuple):
 
 
 _DIRECT = ("",)
-_WORK = (
-    Rule(("at", "for"), "works_at", values.organisation),
-    Rule(("as",), "works_as", values.role),
-)
+_WORK = (Rule(("at", "for"), "works_at", values.organisation), Rule(("as",), "works_as", values.role))
+_AS_NEW = Rule(("as",), "works_as", values.role, BEGAN, 0.55)
 _LIVE = (Rule(("in",), "lives_in", values.place),)
 _MOVE = (Rule(("to",), "lives_in", values.place, BEGAN, place_of_old="from"),)
 _SWITCH = (Rule(("to",), "uses", values.known_tool, BEGAN, place_of_old="from"),)
@@ -62,21 +60,12 @@ _TEAM = (Rule(_DIRECT, "manages", values.team),)
 _IN_CODE = (Rule(("in",), "uses", values.known_tool),)
 
 RULES: dict[str, tuple[Rule, ...]] = {
-    "work": _WORK,
-    "live": _LIVE,
-    "reside": _LIVE,
-    "move": _MOVE,
-    "relocate": _MOVE,
-    "switch": _SWITCH,
-    "migrate": _SWITCH,
-    "start": (
-        Rule(("at",), "works_at", values.employer, BEGAN, 0.55),
-        Rule(("as",), "works_as", values.role, BEGAN, 0.55),
-    ),
+    "work": _WORK, "live": _LIVE, "reside": _LIVE, "move": _MOVE, "relocate": _MOVE, "switch": _SWITCH,
+    "migrate": _SWITCH, "code": _IN_CODE, "program": _IN_CODE, "manage": _TEAM, "lead": _TEAM,
+    "start": (Rule(("at",), "works_at", values.employer, BEGAN, 0.55), _AS_NEW),
     "join": (
         Rule(_DIRECT, "member_of", values.group, BEGAN),
-        Rule(_DIRECT, "works_at", values.employer, BEGAN, 0.5),
-        Rule(("as",), "works_as", values.role, BEGAN, 0.55),
+        Rule(_DIRECT, "works_at", values.employer, BEGAN, 0.5), _AS_NEW,
     ),
     "leave": (Rule(_DIRECT, "works_at", values.employer, ENDED, 0.45),),
     "quit": (Rule(_DIRECT, "works_at", values.employer, ENDED, 0.5),),
@@ -85,17 +74,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "hate": _DISLIKE, "dislike": _DISLIKE, "detest": _DISLIKE, "loathe": _DISLIKE, "despise": _DISLIKE,
     "can't stand": _DISLIKE, "can't bear": _DISLIKE,
     "use": (Rule(_DIRECT, "uses", values.tool, takes_list=True),),
-    "code": _IN_CODE,
-    "program": _IN_CODE,
     "speak": (Rule(_DIRECT, "speaks", values.language, confidence=0.65, takes_list=True),),
     "know": (Rule(_DIRECT, "knows", values.known, confidence=0.55, takes_list=True),),
     "own": (Rule(_DIRECT, "owns", values.thing),),
     "have": (Rule(_DIRECT, "owns", values.possession, confidence=0.55),),
     "buy": (Rule(_DIRECT, "owns", values.possession, BEGAN, 0.55),),
-    "study": (
-        Rule(_DIRECT, "studies", values.thing),
-        Rule(("at",), "studies_at", values.school),
-    ),
+    "study": (Rule(_DIRECT, "studies", values.thing), Rule(("at",), "studies_at", values.school)),
     "attend": (Rule(_DIRECT, "studies_at", values.school, confidence=0.5),),
     "major": (Rule(("in",), "studies", values.thing),),
     "graduate": (Rule(("from",), "studied_at", values.name, BEGAN),),
@@ -105,8 +89,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("for",), "member_of", values.name, confidence=0.5),
     ),
     "report": (Rule(("to",), "reports_to", values.person),),
-    "manage": _TEAM,
-    "lead": _TEAM,
     "marry": (Rule(_DIRECT, "married_to", values.person, BEGAN),),
     "divorce": (Rule(_DIRECT, "married_to", values.person, ENDED),),
     "come": (Rule(("from",), "comes_from", values.place),),

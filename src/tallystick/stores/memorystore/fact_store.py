@@ -107,7 +107,7 @@ class SQLiteFactStore(SQLiteStore):
         def work(conn: sqlite3.Connection) -> list[Fact]:
             if not (whose := _owner(conn, fact_id, user)):
                 raise NotFound(f"no fact {fact_id!r}; check the id")
-            return [_read(conn, row) for row in _history_of(conn, whose, fact_id)]
+            return [_read(conn, row) for row in conn.execute(_HISTORY, (fact_id, whose)).fetchall()]
 
         return await self._file.run(work)
 
@@ -486,15 +486,12 @@ def _lineage(conn: sqlite3.Connection, place: int) -> list[dict[str, Any]]:
     return list({orjson.dumps(step, option=orjson.OPT_SORT_KEYS): step for step in steps}.values())
 
 
-def _history_of(conn: sqlite3.Connection, user: str, fact_id: str) -> list[tuple[Any, ...]]:
-    """Every row that led to a fact or followed from it, oldest first."""
-    sql = (
-        "WITH RECURSIVE own(place) AS (SELECT place FROM facts WHERE fact_id = ? AND user = ?), "
-        "earlier(place) AS (SELECT place FROM own UNION "
-        "SELECT facts.place FROM facts JOIN earlier ON facts.next = earlier.place), "
-        "later(place) AS (SELECT place FROM own UNION "
-        "SELECT next FROM facts JOIN later USING (place) WHERE next IS NOT NULL) "
-        f"SELECT {_READ} FROM facts WHERE place IN (SELECT place FROM earlier UNION SELECT place FROM later) "
-        "ORDER BY place"
-    )
-    return conn.execute(sql, (fact_id, user)).fetchall()
+_HISTORY = (
+    "WITH RECURSIVE own(place) AS (SELECT place FROM facts WHERE fact_id = ? AND user = ?), "
+    "earlier(place) AS (SELECT place FROM own UNION "
+    "SELECT facts.place FROM facts JOIN earlier ON facts.next = earlier.place), "
+    "later(place) AS (SELECT place FROM own UNION "
+    "SELECT next FROM facts JOIN later USING (place) WHERE next IS NOT NULL) "
+    f"SELECT {_READ} FROM facts WHERE place IN (SELECT place FROM earlier UNION SELECT place FROM later) "
+    "ORDER BY place"
+)

@@ -124,7 +124,10 @@ def _tests(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str, A
         joined = re.match(r"AND\s+(?=\S)", rest, re.I)
         if test is None or test[1] not in names or (rest and not joined):
             raise UnportableCypherError(f"cannot parse the comparison {text[:60]!r}; write it like s.kind = 'person'")
-        yield test[1], test[2], test[3], _literal(test[4])
+        word = test[4]
+        is_text, low = word[0] in "'\"", word.lower()
+        value = re.sub(r"\\(.)", r"\1", word[1:-1], flags=re.S) if is_text else {"true": True, "false": False}.get(low)
+        yield test[1], test[2], test[3], float(word) if value is None else value
         text = rest[joined.end() :] if joined else ""
 
 
@@ -134,12 +137,6 @@ def _columns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str]
     if len(columns) < len(found) or not {column for *_, column in columns} >= set(_TRIPLE):
         raise UnportableCypherError("a query returns s.id AS subject, r.predicate AS predicate, o.id AS object")
     yield from columns
-
-
-def _literal(text: str) -> Any:
-    if text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.S)
-    return text.lower() == "true" if text.lower() in ("true", "false") else float(text)
 
 
 def _value(thing: MemoryNode | MemoryEdge, field: str) -> Any:

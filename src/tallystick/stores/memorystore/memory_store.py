@@ -135,9 +135,16 @@ class SQLiteMemoryStore(SQLiteStore):
     def _consolidate(self, conn: sqlite3.Connection, rule: ConsolidationRule, since_last: bool) -> Deltas:
         if not since_last:
             return Deltas(self._classified(conn, rule, None))
-        with self._file.writing(conn):
-            deltas = Deltas(self._classified(conn, rule, _mark_of(conn, rule.id)))
-            _move_mark(conn, rule.id)
+        with self._file.writing(conn):  # the mark is looked up by the episode there: a VACUUM may renumber
+            found = conn.execute(
+                "SELECT coalesce((SELECT rowid FROM episodes WHERE episodes.id = episodes_marks.id), place) "
+                "FROM episodes_marks WHERE rule_id = ?", (rule.id,),
+            ).fetchone()  # fmt: skip
+            deltas = Deltas(self._classified(conn, rule, found[0] if found else 0))
+            conn.execute(
+                "INSERT OR REPLACE INTO episodes_marks SELECT ?, coalesce(max(rowid), 0), "
+                "(SELECT id FROM episodes ORDER BY rowid DESC LIMIT 1) FROM episodes", (rule.id,),
+            )  # fmt: skip
         return deltas
 
     def _classified(
@@ -316,24 +323,6 @@ def _searched(
         if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_INTERRUPT:
             raise too_long from None
         raise
-
-
-def _mark_of(conn: sqlite3.Connection, rule_id: str) -> int:
-    """The place up to which a rule has read, looked up by the episode there: a VACUUM may renumber."""
-    found = conn.execute(
-        "SELECT coalesce((SELECT rowid FROM episodes WHERE episodes.id = episodes_marks.id), place) "
-        "FROM episodes_marks WHERE rule_id = ?",
-        (rule_id,),
-    ).fetchone()
-    return int(found[0]) if found else 0
-
-
-def _move_mark(conn: sqlite3.Connection, rule_id: str) -> None:
-    """Move the mark to the last episode."""
-    place, name = conn.execute(
-        "SELECT coalesce(max(rowid), 0), (SELECT id FROM episodes ORDER BY rowid DESC LIMIT 1) FROM episodes"
-    ).fetchone()
-    conn.execute("INSERT OR REPLACE INTO episodes_marks VALUES (?, ?, ?)", (rule_id, place, name))
 
 
 def _episode(row: tuple[Any, ...]) -> Episode:

@@ -270,14 +270,10 @@ class PhaseMemoryRuntime:
         With a `path_id`, it is about the records as they are seen from there, and is done there. Refused, if it could
         not be applied anyway: nobody is asked about that.
         """
+        about, changed = names(subject_ids, "subject_ids"), dict(changes or {})
         action = LifecycleAction(
-            kind=kind,
-            subject_ids=names(subject_ids, "subject_ids"),
-            by=by,
-            changes=dict(changes or {}),
-            reason=reason,
-            path_id=path_id,
-        )
+            kind=kind, subject_ids=about, by=by, changes=changed, reason=reason, path_id=path_id
+        )  # fmt: skip
         store, is_path = self.seen_from(path_id), kind == "compact"
         effects_of(store, action, stamp(self._clock()))
         return replace(action, seen={name: digest_now(store, name, is_path=is_path) for name in concerned(action)})
@@ -366,7 +362,11 @@ class PhaseMemoryRuntime:
             raise Damaged(f"{layout.EVENTS} is missing: {way}; nothing was written")
 
     def _catch_up(self) -> MemoryEvent | None:
-        name, broken = self._turn.under_way(), self._broken()
+        name, broken = self._turn.under_way(), dict[str, str]()  # the files of records that cannot be read, and why
+        if isinstance(self.store, FileBackedMemoryGraphStore):
+            self.store.refresh()
+            found = (each for each in self.store.problems() if each.file != layout.WORKSPACE)
+            broken = {each.file: f"{each.place}: {each.reason}" for each in found}
         event = self.log.get(name) if name and name in self.log else None
         if broken or name != "":  # also if its own event was not written: others of its group may be in the log
             self._put_back(self._folded().fold, rewrite=True)
@@ -378,15 +378,6 @@ class PhaseMemoryRuntime:
         if name != "":
             self._turn.note("")
         return event
-
-    def _broken(self) -> dict[str, str]:
-        """The files of records that cannot be read, and why."""
-        store = self.store
-        if not isinstance(store, FileBackedMemoryGraphStore):
-            return {}
-        store.refresh()
-        found = (each for each in store.problems() if each.file != layout.WORKSPACE)
-        return {each.file: f"{each.place}: {each.reason}" for each in found}
 
     def finish(self) -> MemoryEvent | None:
         """Complete what a crash left recorded and not done; the event it begins with. None, if there is nothing."""
@@ -518,8 +509,12 @@ class PhaseMemoryRuntime:
                 self.audit.record(action.label, action.by, event.at, "granted", approval, about, reason="imported")
             first = next(found.events(), None)
             if first is not None:
+                extend = getattr(self.log, "extend_lines", None)  # they stay unchanged, if the log accepts lines
                 with self._recording(first[0]):
-                    _extend(self.log, found.events())
+                    if extend is not None:
+                        extend(found.events())
+                    else:
+                        self.log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in found.events())
                 with self._following():
                     lines, gone = following(self.store, found.fold)
                     for part, some in found.records.items():
@@ -615,15 +610,6 @@ def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], 
         store.import_envelope(GraphEnvelope(profile=orjson.loads(line)))
     parts = {part: Records[Any](part, some.values(), is_judged=True) for part, some in lines.items()}
     store.import_envelope(GraphEnvelope(**parts))  # type: ignore[arg-type]
-
-
-def _extend(log: MemoryEventLog, lines: Iterable[tuple[str, bytes]]) -> None:
-    """Append judged events, all or none; unchanged, if the log accepts lines."""
-    extend = getattr(log, "extend_lines", None)
-    if extend is not None:
-        extend(lines)
-    else:
-        log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in lines)
 
 
 def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, RecordFields]]:

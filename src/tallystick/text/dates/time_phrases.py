@@ -163,11 +163,6 @@ def _year(found: Found, said: StatedDate) -> Span | None:
     return months(int(found["year"]), 1, 12, "year") if led else None
 
 
-def _years(found: Found, _: StatedDate) -> Span | None:
-    first, last = int(found["year"]), int(found["last"])
-    return months(first, 1, 12 * (last - first + 1), "years") if first < last else None
-
-
 def _yearly(month: int, day: int, count: int = 1) -> Yearly:
     return lambda year: days(datetime(year, month, day), count)
 
@@ -197,7 +192,9 @@ FORMS: tuple[Form, ...] = (
     (rf"(?:{WHICH})?(?P<holiday>(?:christmas|xmas|new{S}year(?:['’]?s)?)(?:{S}(?:eve|day))?|boxing{S}day|halloween"
      rf"|thanksgiving|valentine['’]?s?{S}day)\b{_YEAR}", _holiday),
     (rf"(?:between|from){S}(?P<year>(?:19|20)[0-9]{{2}}){S}(?:and|to|until|till){S}"
-     r"(?P<last>(?:19|20)[0-9]{2})\b", _years),
+     r"(?P<last>(?:19|20)[0-9]{2})\b", lambda found, _: months(
+         int(found["year"]), 1, 12 * (int(found["last"]) - int(found["year"]) + 1), "years"
+     ) if found["year"] < found["last"] else None),
     (r"(?:the\s)?(?P<year>(?:19|20)[0-9]{2})(?P<decade>s)?\b(?![-/.,][0-9])", _year),
 )  # fmt: skip
 
@@ -307,11 +304,6 @@ def _unit(found: Found, said: StatedDate) -> Span | None:
     return None
 
 
-def _weekend(found: Found, said: StatedDate) -> Span:
-    ahead = word_before(said, found.start()) == "for" or _looks_ahead(found, said)
-    return nth("weekend", said.now) if ahead else _begun_weekend(said)
-
-
 def _begun_weekend(said: StatedDate) -> Span:
     return nth("weekend", said.now, 0 if said.now.weekday() >= 5 else -1)
 
@@ -347,13 +339,11 @@ def _weekday(found: Found, said: StatedDate) -> Span | None:
     return calendar.weekday_by(said.now, weekday_number(name), back=not on, also_today=also_today)
 
 
-def _when(found: Found, said: StatedDate) -> Span:
-    away = {"yesterday": -1, "today": 0, "tomorrow": 1}[found["word"]]
-    return days(said.now + timedelta(away * 2 if found["beyond"] else away))
-
+_AWAY = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 _FORMS: tuple[Form, ...] = (
-    (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b", _when),
+    (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b",
+     lambda found, said: days(said.now + timedelta(_AWAY[found["word"]] * (2 if found["beyond"] else 1)))),
     (r"tonight\b", lambda _, said: calendar.part_of_day(said.now, "night")),
     (rf"the{S}other{S}day\b", lambda _, said: days(said.now - timedelta(7), 7, "days")),
     (rf"the{S}(?P<what>weekend|week|month|quarter|year|{WEEKDAY}|{SEASON}){S}"
@@ -363,7 +353,8 @@ _FORMS: tuple[Form, ...] = (
     (rf"(?P<in>(?:in|over|during|within|for){S})?(?:the|these|those){S}(?P<way>past|last|next)(?:{S}(?P<count>{COUNT}))?"
      rf"{S}(?P<unit>day|week|month|year)s?\b(?!{S}of\b)", _rolling),
     (rf"{WHICH}(?P<unit>weekend|week|month|quarter|year|decade|{'|'.join(PARTS)})\b(?!{S}of\b)", _unit),
-    (rf"the{S}weekend\b", _weekend),
+    (rf"the{S}weekend\b", lambda found, said: nth("weekend", said.now)
+     if word_before(said, found.start()) == "for" or _looks_ahead(found, said) else _begun_weekend(said)),
     (rf"(?:{WHICH}|the{S})?(?P<weekday>{WEEKDAY})", _weekday),
 )  # fmt: skip
 

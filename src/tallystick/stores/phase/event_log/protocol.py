@@ -307,23 +307,20 @@ class _Position:
         if self._file != _inode_of(fd) or end < self._end or tail != self._last:
             self._forget()
         for at, raw in raw_lines(fd, self._end, end):
-            self._take(at, raw)
+            self.lines += 1
+            try:
+                name = fields_of(raw)["id"]
+            except Bad as bad:
+                self.findings.append(LogFinding(bad.code, self.lines, at, bad.reason))
+                if bad.id:
+                    self.taken.setdefault(bad.id, -1)
+                continue
+            if self.taken.setdefault(name, at) == at:
+                self.count += 1
+            else:
+                reason = f"an earlier line has the event {ascii(name)[:80]} already; the first one counts"
+                self.findings.append(LogFinding(DUPLICATE, self.lines, at, reason))
         self.level(fd, end)
-
-    def _take(self, at: int, raw: bytes) -> None:
-        self.lines += 1
-        try:
-            name = fields_of(raw)["id"]
-        except Bad as bad:
-            self.findings.append(LogFinding(bad.code, self.lines, at, bad.reason))
-            if bad.id:
-                self.taken.setdefault(bad.id, -1)
-            return
-        if self.taken.setdefault(name, at) == at:
-            self.count += 1
-        else:
-            reason = f"an earlier line has the event {ascii(name)[:80]} already; the first one counts"
-            self.findings.append(LogFinding(DUPLICATE, self.lines, at, reason))
 
 
 def _inode_of(fd: int) -> tuple[int, int]:

@@ -69,7 +69,7 @@ class Changes:
 
 
 class Groups:
-    """Names by key. A single one is stored as itself: most nodes have an edge or two, and sets would be most of a graph."""
+    """Names by key. A single one is stored as itself: most nodes have an edge or two, sets would be most of a graph."""
 
     def __init__(self) -> None:
         self._groups: dict[str, str | set[str]] = {}
