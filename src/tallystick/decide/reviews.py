@@ -16,8 +16,7 @@ from tallystick.decide import beliefs as decide, paths
 from tallystick.decide.actions import as_stated, carried_out
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate, refuse_claims
-from tallystick.decide.quarantine import quarantine
-from tallystick.decide.review_request import ask, question, refuse
+from tallystick.decide.review_request import ask, quarantine, question, refuse
 from tallystick.decide.subjects import subjects
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Moved, Refused, Why

@@ -23,7 +23,7 @@ from tallystick.records.fields import names
 from tallystick.records.graph.events import digest_of
 from tallystick.records.graph.nodes import MemoryNode
 from tallystick.stores.phase.actions import SUPERSEDES, status_of
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 from tallystick.stores.phase.graph.traverse import resolve
 
 LIMIT, MOST = 12, 1000

@@ -19,9 +19,8 @@ from tallystick.records.graph.events import (
 from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.protocol import MemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
-from tallystick.stores.phase.graph.base import KeptGraph, Lines
+from tallystick.stores.phase.graph.base import KeptGraph, Lines, MemoryGraphStore
 from tallystick.stores.phase.graph.layout import EVENTS
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
 PARTS = ("profiles", "nodes", "edges", "paths")
 RECORDS = {"profile": PROFILE_PUT, "node": NODE_PUT, "edge": EDGE_PUT}

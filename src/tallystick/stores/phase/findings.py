@@ -51,10 +51,9 @@ from tallystick.stores.phase.event_log.protocol import TORN, JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import PARTS
+from tallystick.stores.phase.graph.base import PARTS, MemoryGraphStore
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
 Severity = Literal["error", "warning", "note"]
 

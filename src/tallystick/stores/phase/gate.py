@@ -31,7 +31,7 @@ from tallystick.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
 from tallystick.records.review import Action
 from tallystick.stores.phase.actions import SUPERSEDES, concerned
 from tallystick.stores.phase.event_log.replay import Fold, path_event_in, puts_of, why_unusable
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 
 Stored = Callable[[str, str], RecordFields | None]
 

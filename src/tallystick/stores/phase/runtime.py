@@ -77,9 +77,8 @@ from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, path_e
 from tallystick.stores.phase.findings import Diagnostic, findings_in, in_the_way, unaudited, with_events
 from tallystick.stores.phase.gate import Gate, must_make_sense, must_pass, records_in
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph, Lines
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph, Lines, MemoryGraphStore
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 from tallystick.stores.phase.paths import PathBook
 
 SCHEMA_VERSION = 1  # of the note

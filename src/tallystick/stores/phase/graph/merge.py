@@ -21,7 +21,7 @@ from tallystick.records.entity import name_key
 from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 
 SURE = 0.9
 WORTH_ASKING = 0.5

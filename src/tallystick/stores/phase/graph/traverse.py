@@ -15,7 +15,7 @@ from tallystick.records.clock import comparable
 from tallystick.records.display import Displayable
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 
 Direction = Literal["out", "in", "both"]
 
