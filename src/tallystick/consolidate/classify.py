@@ -320,8 +320,14 @@ class Weigher:
         sure = earned(trust=episode.trust, witnesses=1, hedged=found.is_hedged, extractor=found.confidence)
         said = {**self._run.provenance(episode, 1), "confidence": sure}
         key = (episode.user, episode.agent, episode.path, found.subject, found.predicate)
-        if found.is_denied:
-            return self._denied(episode, key, found.object, said)
+        if found.is_denied:  # a denial closes what was true when it was said, not what has become true since
+            stands, then = self._standing(key), stamp(episode.timestamp)
+            gone = [each for each in stands if each.object == found.object and each.since <= then]
+            if not gone:
+                return NoopDelta(**said)
+            if not any(is_above(each.trust, episode.trust) for each in gone):
+                self._stands[key] = [each for each in stands if each not in gone]
+            return DeleteDelta(**said, replaces=[each.name for each in gone])
         return self._weighed(episode, key, payload, said, found.instead_of)
 
     def _weighed(
@@ -340,16 +346,6 @@ class Weigher:
         if gone:
             return UpdateDelta(**said, fact_payload=payload, replaces=[each.name for each in gone])
         return AddDelta(**said, fact_payload=payload)
-
-    def _denied(self, episode: Episode, key: tuple[str, ...], value: str, said: dict[str, Any]) -> Delta:
-        """A denial closes what was true when it was said, not what has become true since."""
-        stands, then = self._standing(key), stamp(episode.timestamp)
-        gone = [each for each in stands if each.object == value and each.since <= then]
-        if not gone:
-            return NoopDelta(**said)
-        if not any(is_above(each.trust, episode.trust) for each in gone):
-            self._stands[key] = [each for each in stands if each not in gone]
-        return DeleteDelta(**said, replaces=[each.name for each in gone])
 
     def _standing(self, key: tuple[str, ...]) -> list[CurrentFact]:
         """The current facts, as far as this run has come."""

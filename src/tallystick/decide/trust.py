@@ -117,22 +117,15 @@ def explained(known: State, drafts: list[Draft]) -> list[Draft]:
     stated = {draft.body["belief"]["id"]: draft.body for draft in drafts if "belief" in draft.body}
     for draft in drafts:
         if draft.op == REVIEW_ASK and draft.body["action"]["kind"] == "trust":
-            body = stated.get(draft.body["action"]["target"][0], {})
-            if because := _because(known, body):
-                draft.body["why"] = because
+            if (body := stated.get(draft.body["action"]["target"][0])) is None:
+                continue
+            belief, because = body["belief"], "it repeats a quarantined statement" if body.get("echo") else ""
+            least, below = weakest(known, belief.get("rests_on", ()), belief.get("user", OWNER))
+            if below and least == belief.get("trust"):
+                because = f"it rests on {below}, which {least} stated"
+            if because:
+                draft.body["why"] = f"{because}, and is not recalled until a person approves it"
     return drafts
-
-
-def _because(known: State, body: dict[str, object]) -> str:
-    belief = body.get("belief")
-    if not isinstance(belief, dict):
-        return ""
-    least, below = weakest(known, belief.get("rests_on", ()), belief.get("user", OWNER))
-    if below and least == belief.get("trust"):
-        return f"it rests on {below}, which {least} stated, and is not recalled until a person approves it"
-    if body.get("echo"):
-        return "it repeats a quarantined statement, and is not recalled until a person approves it"
-    return ""
 
 
 # -- corroboration -----------------------------------------------------------------------------------------------------

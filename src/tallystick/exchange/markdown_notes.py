@@ -64,8 +64,11 @@ class _Page(NamedTuple):
         when = (front.get(each) for each in ("modified", "updated", "created", "date"))
         stamps = (moment(each.isoformat() if isinstance(each, date | datetime) else each) for each in when)
         at = next(filter(None, stamps), "")
-        kind, tags = text_of(front.get("type")).strip(), _tags(front.get("tags"))
-        return cls(about or PurePosixPath(name).stem, kind, tags, at, name)
+        kind, given = text_of(front.get("type")).strip(), front.get("tags")
+        listed = given.replace(",", " ").split() if isinstance(given, str) else parts_of(given)
+        tags = (" ".join(str(each).split()).lstrip("#") for each in listed if isinstance(each, _SCALAR))
+        kept = tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= _LONGEST_TAG))[:_MOST_TAGS]
+        return cls(about or PurePosixPath(name).stem, kind, kept, at, name)
 
 
 def items(name: str, data: bytes, about: str = "") -> Iterator[Item]:
@@ -148,12 +151,6 @@ def _front(whole: str) -> tuple[dict[str, Any], str, str]:
     except (YAMLError, ValueError, RecursionError):
         return {}, body, "not valid YAML; the rest was imported"
     return fields if isinstance(fields, dict) else {}, body, ""
-
-
-def _tags(value: object) -> tuple[str, ...]:
-    listed = value.replace(",", " ").split() if isinstance(value, str) else parts_of(value)
-    found = (" ".join(str(each).split()).lstrip("#") for each in listed if isinstance(each, _SCALAR))
-    return tuple(dict.fromkeys(tag for tag in found if 0 < len(tag) <= _LONGEST_TAG))[:_MOST_TAGS]
 
 
 def _blocks(body: str) -> Iterator[_Block]:

@@ -136,10 +136,20 @@ class PageFolder:
         if self._is_linked(path):
             raise NoPage(_LINKED)
         ensure_folder(self._disk, target.parent)
-        opened = self._open(target) if before else None
+
+        def must_be_as_before() -> None:
+            if self._is_linked(path) or self.stamp(path) != (before.stamp if before else None):
+                raise Raced
+
+        try:
+            opened = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC) if before else None
+        except FileNotFoundError:
+            raise Raced from None
+        except OSError as error:
+            raise NoPage(_why_not(target, error)) from None
         try:
             mode = stat.S_IMODE(os.fstat(opened).st_mode) if opened is not None else 0o600
-            self._replace(target, data, mode, lambda: self._must_be(path, before))
+            self._replace(target, data, mode, must_be_as_before)
             if opened is not None and before and Stamp.of(os.fstat(opened))[:2] != before.stamp[:2]:
                 self._replace(target, _all_of(opened), mode)  # somebody wrote into it while we did
                 raise Raced
@@ -150,18 +160,6 @@ class PageFolder:
         if seen is None:
             raise Raced
         return seen.settled(time.time_ns())
-
-    def _must_be(self, path: str, before: Read | None) -> None:
-        if self._is_linked(path) or self.stamp(path) != (before.stamp if before else None):
-            raise Raced
-
-    def _open(self, target: Path) -> int:
-        try:
-            return os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise Raced from None
-        except OSError as error:
-            raise NoPage(_why_not(target, error)) from None
 
     def _replace(self, target: Path, data: bytes, mode: int, check: Callable[[], None] | None = None) -> None:
         """`check` runs last, when only the rename is left."""

@@ -246,7 +246,11 @@ _FAVOURED = frozenset(("favourite", "preferred", "default", "primary", "main", "
 
 def _two_values(one: Claim, other: Claim) -> Conflict | None:
     """Whether two values of the same predicate exclude each other."""
-    tense, base = _base(one.predicate)
+    tense, base = "", one.predicate
+    for start, bare, when in _TENSES:
+        if one.predicate.startswith(start):
+            tense, base = when, bare + one.predicate[len(start) :]
+            break
     sorts = _HOLDS_ONE.get(base, "")
     if not sorts and base.startswith("is ") and base.split()[1] in grammar.STATES:
         sorts = _ANY + "v"  # "is called", "is located in", "is due": all of them hold one value
@@ -284,15 +288,8 @@ def _ranked(words: list[str]) -> tuple[str, ...]:
     return ()
 
 
-def _base(predicate: str) -> tuple[str, str]:
-    """A predicate without its time: "was" for what is past, "will" for what is to come, "" for what is."""
-    if predicate.startswith("did "):
-        return "was", predicate[4:]
-    if predicate.startswith("was"):
-        return "was", "is" + predicate[3:]
-    if predicate.startswith("will "):
-        return "will", "is" + predicate[7:] if predicate.startswith("will be") else predicate[5:]
-    return "", predicate
+# How a predicate begins, what stands for that without its time, and the time.
+_TENSES = (("did ", "", "was"), ("was", "is", "was"), ("will be", "is", "will"), ("will ", "", "will"))
 
 
 _KINDS = {NUMBER: "number", kinds.DATE: "date", kinds.TIME: "date", kinds.WEEKDAY: "date", kinds.MONTH: "date"}

@@ -55,12 +55,13 @@ def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[by
         return [*lines]
     here = {what: stored(store, f"{what}s") for what in RECORDS}
     last: dict[tuple[str, str], int] = {}  # the last event of an import that says what the store says
-    for number, event in enumerate(_events(lines)):
+    events = [MemoryEvent.judged(orjson.loads(line)) for line in lines]
+    for number, event in enumerate(events):
         for what, name, line in _puts(event):
             if event.id == _imported_id(what, line, event.at) and here[what].get(name) == line:
                 last[what, name] = number
     rest, others = Fold(), {key: list[tuple[int, str, bytes]]() for key in last}
-    for number, event in enumerate(_events(lines)):
+    for number, event in enumerate(events):
         known = [(what, name, line) for what, name, line in _puts(event) if (what, name) in last]
         if not any(last[what, name] == number for what, name, _ in known):
             rest.take(event)
@@ -71,10 +72,6 @@ def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[by
         if _is_made_again(rest, rest.visible(what, name), here[what][name], number, others[what, name])
     }  # fmt: skip
     return [line for number, line in enumerate(lines) if number not in spare]
-
-
-def _events(lines: Sequence[bytes]) -> Iterator[MemoryEvent]:
-    return (MemoryEvent.judged(orjson.loads(line)) for line in lines)
 
 
 def _puts(event: MemoryEvent) -> list[tuple[str, str, bytes]]:

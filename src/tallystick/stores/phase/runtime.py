@@ -612,20 +612,12 @@ def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], 
 
 
 def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, RecordFields]]:
-    """The records that the log does not explain: the kind of each, its id, its line, its fields.
-
-    Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.
-    """
-    branches = {
-        (what, name, line_of(record)) for _, _, event in envelope.settled("events")
-        if event["path_id"] and not fold.is_current(event["path_id"])
-        for what, name, record in puts_of(MemoryEvent.judged(event))
-    }  # fmt: skip
+    """The records that the log does not explain: the kind of each, its id, its line, its fields."""
     for what in RECORDS:
         first = envelope.profile if what == "profile" else None
         head = [] if first is None else [(first.id, first.to_line(), first.to_dict())]
         for name, line, record in chain(head, envelope.settled(f"{what}s")):
-            if fold.visible(what, name) != line and (what, name, line) not in branches:
+            if fold.visible(what, name) != line:
                 yield what, name, line, record
 
 

@@ -109,20 +109,13 @@ def shaped(text: str) -> Iterator[Span]:
                         for half in _FORTY.finditer(text[low : found.end() + _NEAR]):
                             if _is_random(half[0]) and any(map(str.isupper, half[0])):
                                 yield "AWS secret key", low + half.start(), low + half.end()
-    if "PRIVATE KEY" in text:
-        yield from _blocks(text)
-
-
-def _blocks(text: str) -> Iterator[Span]:
-    """Private keys from their first line to their last; without a last line, as far as they look like one."""
-    place = 0
-    has_end = True
-    while found := _BEGIN.search(text, place):
-        stop = _STOP.search(text, found.end()) if has_end else None
+    place, has_end = 0, True
+    while "PRIVATE KEY" in text and (begin := _BEGIN.search(text, place)):
+        stop = _STOP.search(text, begin.end()) if has_end else None
         has_end = stop is not None
-        rest = _REST.match(text, found.end())
-        place = stop.end() if stop else rest.end() if rest else found.end()
-        yield "private key", found.start(), place
+        rest = _REST.match(text, begin.end())  # without a last line, it goes on as far as it looks like a key
+        place = stop.end() if stop else rest.end() if rest else begin.end()
+        yield "private key", begin.start(), place
 
 
 # -- cards -------------------------------------------------------------------------------------------------------------

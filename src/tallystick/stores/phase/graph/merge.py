@@ -134,7 +134,11 @@ def merge(
     brought = [name for name in other.names if name not in one.names]
     kept = replace(one, aliases=(*one.aliases, *brought), absorbed={**one.absorbed, gone: brought})
     given = replace(other, merged={name: value for name, value in why.items() if value or name == "score"})
-    edges = [_led(edge, gone, keep) for edge in _edges_of(store, gone)]
+    edges = []
+    for edge in _edges_of(store, gone):  # each leads to `keep` from now on, and remembers where it led
+        ends = [name for name in ("source", "target") if getattr(edge, name) == gone]
+        led = (*edge.led, dict.fromkeys(ends, gone))
+        edges.append(replace(edge, **dict.fromkeys(ends, keep), led=led))  # type: ignore[arg-type]
     store.import_envelope(GraphEnvelope(nodes=[kept, given], edges=edges))
     return Outcome(alike, True)
 
@@ -143,12 +147,6 @@ def _edges_of(store: MemoryGraphStore, name: str) -> Iterable[MemoryEdge]:
     """All edges of a node, each once."""
     found = (*store.list_edges(source=name), *store.list_edges(target=name))
     return {edge.id: edge for edge in found}.values()
-
-
-def _led(edge: MemoryEdge, gone: str, keep: str) -> MemoryEdge:
-    """The edge with `keep` in place of `gone`, remembering it."""
-    ends = [name for name in ("source", "target") if getattr(edge, name) == gone]
-    return replace(edge, **dict.fromkeys(ends, keep), led=(*edge.led, dict.fromkeys(ends, gone)))  # type: ignore[arg-type]
 
 
 def unmerge(store: MemoryGraphStore, gone: str) -> MemoryNode:
