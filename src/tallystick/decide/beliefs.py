@@ -145,8 +145,14 @@ def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str 
         drafts = [_withdrawn(op.BELIEF_INVALIDATE, current, reason)]
     else:
         drafts = [_fallen(current, "invalidated", reason, path, draw)]
-    weaker = [_weaken(held, current.ref, via, on, draw) for held, via, on in _all_above(known, current, path)]
-    return drafts + weaker
+    for held, via, on in _all_above(known, current, path):
+        before = held.belief()
+        weaker = {
+            **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "path": on,
+            "confidence": before.confidence * WEAKER, "weakened": (*before.weakened, (current.ref, via)),
+        }  # fmt: skip
+        drafts.append(in_its_place(recorded(weaker), held, on))
+    return drafts
 
 
 def _withdrawn(name: str, held: CurrentVersion, reason: str) -> Draft:
@@ -180,15 +186,6 @@ def _reaches(known: Beliefs, below: CurrentVersion, path: str, on: str) -> bool:
     if on == path:
         return True
     return path in known.paths.lineage(below.user, on) and known.sees(below, on) and known.is_open(below.user, on)
-
-
-def _weaken(held: CurrentVersion, cause: str, via: str, path: str, draw: Draw) -> Draft:
-    before = held.belief()
-    weaker = {
-        **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "confidence": before.confidence * WEAKER,
-        "weakened": (*before.weakened, (cause, via)), "path": path,
-    }  # fmt: skip
-    return in_its_place(recorded(weaker), held, path)
 
 
 def merge(

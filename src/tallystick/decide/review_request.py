@@ -38,9 +38,6 @@ REASONS: dict[Why, str] = {
 }
 
 
-# -- asking ------------------------------------------------------------------------------------------------------------
-
-
 def ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
     """Request approval of an action. If that is pending already: NeedsApproval, and nothing is written."""
     waiting = known.reviews.asked(action)
@@ -93,9 +90,6 @@ def quarantine(known: State, policy: Policy, drafts: Sequence[Draft], by: str, d
         action = Action(kind="trust", target=(belief["id"],), by=by, trust=trust, **where)
         asked.append(question(known, action, f"what {trust} states is not recalled until a person approves it", draw))
     return asked
-
-
-# -- refusing ----------------------------------------------------------------------------------------------------------
 
 
 def refuse(known: State, action: Action, why: Why, review: str = "", message: str = "") -> NoReturn:

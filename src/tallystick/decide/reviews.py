@@ -28,8 +28,6 @@ from tallystick.state.state import State
 
 KEPT_OUT = "tool"  # the trust of what a rule quarantines, unless it has less already
 
-# -- requesting --------------------------------------------------------------------------------------------------------
-
 
 def judged(known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = "") -> list[Draft]:
     """The drafts that may be recorded to carry out an action; or the request for approval instead."""
@@ -44,9 +42,6 @@ def judged(known: State, policy: Policy, action: Action, drafts: list[Draft], dr
         for belief in (draft.body["belief"] for draft in drafts if "belief" in draft.body):
             belief["trust"] = lower((belief.get("trust", "human"), KEPT_OUT))
     return drafts + quarantine(known, policy, drafts, action.by, draw)
-
-
-# -- answering ---------------------------------------------------------------------------------------------------------
 
 
 def approve(

@@ -78,9 +78,6 @@ def withheld(known: State, held: CurrentVersion) -> Distrust | None:
     )  # fmt: skip
 
 
-# -- derived trust -----------------------------------------------------------------------------------------------------
-
-
 def worth(known: State, name: str, user: str, path: str = "") -> str:
     """The trust of what is derived from a belief: its own; human, if it is approved; agent, if it is corroborated."""
     held = known.find(name, user=user, path=path)
@@ -126,9 +123,6 @@ def explained(known: State, drafts: list[Draft]) -> list[Draft]:
             if because:
                 draft.body["why"] = f"{because}, and is not recalled until a person approves it"
     return drafts
-
-
-# -- corroboration -----------------------------------------------------------------------------------------------------
 
 
 def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[], int]) -> list[Draft]:

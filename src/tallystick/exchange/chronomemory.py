@@ -44,15 +44,9 @@ WAL, SNAPSHOT = "events.wal", "snapshot.json"
 _OF_ANOTHER = f"{SNAPSHOT} is of another log: the last event that it had seen has another hash in {WAL}"
 _DEPTH = 200  # of the objects in a line. Python itself stops at about a thousand
 _KEYS: dict[str, Any] = {  # and what each must be
-    "seq": int,
-    "ts": str,
-    "op": str,
-    "record_id": str,
-    "record": dict | None,
-    "prev_hash": str,
-    "hash": str,
+    "seq": int, "ts": str, "op": str, "record_id": str, "record": dict | None, "prev_hash": str, "hash": str,
     "recursion_depth": int,
-}
+}  # fmt: skip
 _SPELLINGS = tuple(
     json.JSONEncoder(ensure_ascii=ascii_only, separators=separators)
     for separators in ((", ", ": "), (",", ":"))

@@ -271,21 +271,17 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
     """Where each line begins and ends; a long line and one that goes on in lowercase are one."""
     last: tuple[int, int] | None = None
     for match in _LINE.finditer(text):
-        if last and _goes_on(text, *last, match):
-            last = (last[0], match.end())
-            continue
         if last:
+            before = text[max(last[0], last[1] - 3) : last[1]].rstrip()
+            is_next = match.start() - last[1] <= 2 and text.count("\n", last[1], match.start()) <= 1
+            is_open = last[1] - last[0] > 40 and before[-1:] not in tuple(".!?:;…") and bool(before)
+            if is_next and is_open and not _MARKER.match(match[0]) and match[0].lstrip()[:1].islower():
+                last = (last[0], match.end())
+                continue
             yield last
         last = match.span()
     if last:
         yield last
-
-
-def _goes_on(text: str, start: int, end: int, line: re.Match[str]) -> bool:
-    is_next = line.start() - end <= 2 and text.count("\n", end, line.start()) <= 1
-    before = text[max(start, end - 3) : end].rstrip()
-    is_open = end - start > 40 and before[-1:] not in tuple(".!?:;…") and bool(before)
-    return is_next and is_open and not _MARKER.match(line[0]) and line[0].lstrip()[:1].islower()
 
 
 def _is_short(text: str, start: int, dot: int) -> bool:

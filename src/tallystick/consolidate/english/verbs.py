@@ -140,7 +140,11 @@ def _apply(rule: Rule, clause: Predication, stance: str) -> list[Draft]:
         return []
     if rule.place_of_old and clause.direct():
         return []  # "I moved Bob to Berlin"
-    found = _objects(rule, clause)
+    if rule.takes_list:
+        found = clause.listed(rule.kind)
+    else:
+        words = clause.direct() if rule.prepositions == _DIRECT else clause.part(*rule.prepositions)
+        found = [(each, trimmed(words)[-1].end)] if (each := rule.kind(words)) else []
     if not found:
         return []
     if verb.is_over and verb.is_past and rule.predicate in ("likes", "dislikes"):
@@ -164,14 +168,6 @@ def _apply(rule: Rule, clause: Predication, stance: str) -> list[Draft]:
 
 
 _OTHER_TIME = set_of("when as after before while once at")  # "when I was six": words that are not understood
-
-
-def _objects(rule: Rule, clause: Predication) -> list[tuple[str, int]]:
-    if rule.takes_list:
-        return clause.listed(rule.kind)
-    words = clause.direct() if rule.prepositions == _DIRECT else clause.part(*rule.prepositions)
-    each = rule.kind(words)
-    return [(each, trimmed(words)[-1].end)] if each else []
 
 
 def _fits(verb: Verb, stance: str, clause: Predication) -> bool:

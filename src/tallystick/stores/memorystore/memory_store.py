@@ -267,7 +267,7 @@ def _is_there(conn: sqlite3.Connection, row: Row) -> bool:
     [(*where, when, content, metadata)] = conn.execute(sql, (row.id,))
     return (
         (*where, when) == (row.user, row.session, row.agent, row.timestamp)
-        and _without_time(content) == _without_time(row.content)
+        and {**orjson.loads(content), "timestamp": ""} == {**orjson.loads(row.content), "timestamp": ""}
         and orjson.loads(metadata) == orjson.loads(row.metadata)
     )
 
@@ -385,8 +385,3 @@ def _scope_of(key: str, body: dict[str, Any]) -> Scope:
     if not found or any(f"/{word}/" in part for word, part in product(("session", "agent"), found.groups())):
         raise ValueError(f"its scope_key {key!r} is ambiguous")
     return Scope(*found.groups())
-
-
-def _without_time(content: bytes) -> dict[str, Any]:
-    body: dict[str, Any] = orjson.loads(content)
-    return {name: value for name, value in body.items() if name != "timestamp"}

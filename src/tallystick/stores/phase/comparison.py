@@ -32,9 +32,6 @@ def is_own(store: MemoryGraphStore, log: MemoryEventLog) -> bool:
     return isinstance(root, Path) and path == root / EVENTS
 
 
-# -- records without an event ----------------------------------------------------------------------------------------
-
-
 def imported(what: str, name: str, line: bytes, at: str) -> tuple[str, bytes]:
     """The event of a record that was imported without one: its id and its line. It follows from the record."""
     event_id = _imported_id(what, line, at)
@@ -89,9 +86,6 @@ def _is_made_again(
         return False
     numbers = [each for each, _, _ in others]
     return number < min(numbers, default=number + 1) if seen is None else number > max(numbers)
-
-
-# -- the graph that a log makes --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

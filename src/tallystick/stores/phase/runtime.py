@@ -431,8 +431,17 @@ class PhaseMemoryRuntime:
         with self._following():
             if any(event.kind in (MERGE, ABANDON) for event in fresh):
                 self._put_back(self._folded().fold)
-            else:
-                self._put(judge.fold, fresh)
+                return
+            fold, lines = judge.fold, Lines(paths={})  # the current version of what the events put, and their paths
+            for event in fresh:
+                seen = ((what, name, fold.visible(what, name)) for what, name, _ in puts_of(event))
+                for what, name, line in seen:
+                    if line is not None:
+                        lines.setdefault(f"{what}s", {})[name] = line
+                for name in {event.path_id, (path_event_in(event) or event).path_id}:
+                    if name in fold.state:
+                        lines["paths"][name] = line_of(fold.state.get(name).to_dict())
+            _put_into(self.store, lines, {})
 
     @contextmanager
     def _recording(self, name: str) -> Iterator[None]:
@@ -458,19 +467,6 @@ class PhaseMemoryRuntime:
         """Nothing is in progress any more. A disk that refuses to note that is no reason to fail: it is done."""
         with suppress(NotWritten):
             self._turn.note("")
-
-    def _put(self, fold: Fold, events: list[MemoryEvent]) -> None:
-        """Put the current version of the records that events put, and the paths that they change."""
-        lines: Lines = {"paths": {}}
-        for event in events:
-            for what, name, _ in puts_of(event):
-                line = fold.visible(what, name)
-                if line is not None:
-                    lines.setdefault(f"{what}s", {})[name] = line
-            for name in {event.path_id, (path_event_in(event) or event).path_id}:
-                if name in fold.state:
-                    lines["paths"][name] = line_of(fold.state.get(name).to_dict())
-        _put_into(self.store, lines, {})
 
     def _put_back(self, fold: Fold, *, rewrite: bool = False) -> None:
         """Put every record as the log says, and drop what belongs to a branch alone."""

@@ -499,22 +499,18 @@ def _of(unit: str, span: Span) -> Span | None:
 def _together(said: StatedDate, one: Phrase, other: Phrase) -> Phrase | None:
     """Two phrases as one: "from 3 May to 5 June", "Friday of last week", "on Tuesday, 3 May"."""
     if _PAIR.fullmatch(said.low, one.last, other.first) and word_before(said, one.first) in ("between", "from"):
-        span = _from_to(one.span, other.span)
+        first, last = one.span, other.span
+        if first.any_year and not last.any_year:
+            years = (last.start.year - 1, last.start.year)
+            near = [first._replace(start=calendar.in_year(first.start, year)) for year in years]
+            first = max((span for span in near if span.start < last.end), default=first)
+        is_any = first.any_year and last.any_year
+        span = Span(first.start, last.end, "between", is_any) if first.start < last.end else None
     elif _NEXT_TO.fullmatch(said.low, one.last, other.first):
         span = _same(said, one, other)
     else:
         return None
     return Phrase(one.first, other.last, span) if span else None
-
-
-def _from_to(one: Span, other: Span) -> Span | None:
-    if one.any_year and not other.any_year:
-        years = (other.start.year - 1, other.start.year)
-        near = [one._replace(start=calendar.in_year(one.start, year)) for year in years]
-        one = max((span for span in near if span.start < other.end), default=one)
-    if one.start >= other.end:
-        return None
-    return Span(one.start, other.end, "between", one.any_year and other.any_year)
 
 
 def _same(said: StatedDate, one: Phrase, other: Phrase) -> Span | None:

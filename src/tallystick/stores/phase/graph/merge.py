@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
+from tallystick.decide.graph import must_stand_for_themselves
 from tallystick.records.clock import comparable
 from tallystick.records.display import Displayable
 from tallystick.records.entity import name_key
@@ -51,9 +52,6 @@ class Outcome(Displayable):
 
     likeness: Likeness
     is_done: bool
-
-
-# -- how likely ------------------------------------------------------------------------------------------------------
 
 
 def likeness(store: MemoryGraphStore, keep: str, gone: str) -> Likeness:
@@ -112,21 +110,12 @@ def find_same(
     return sorted(likely, key=lambda each: (-each.score, each.keep, each.gone))[:limit]
 
 
-# -- making one of two -----------------------------------------------------------------------------------------------
-
-
 def merge(
     store: MemoryGraphStore, keep: str, gone: str, *, by: str = "", at: str = "", approved: bool = False
 ) -> Outcome:
     """Merge `gone` into `keep`, if that is sure or approved; else change nothing and propose it."""
     one, other = store.load_node(keep), store.load_node(gone)
-    if keep == gone:
-        raise Refused(f"node {keep!r} cannot be merged into itself", "self")
-    for node in (one, other):
-        if node.merged:
-            raise Refused(
-                f"node {node.id!r} is merged into {node.merged_into!r}; merge that one, or unmerge first", "state"
-            )
+    must_stand_for_themselves(one.to_dict(), other.to_dict())
     alike = likeness(store, keep, gone)
     if not (approved or alike.is_sure):
         return Outcome(alike, False)
