@@ -608,12 +608,20 @@ def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], 
 
 
 def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, RecordFields]]:
-    """The records that the log does not explain: the kind of each, its id, its line, its fields."""
+    """The records that the log does not explain: the kind of each, its id, its line, its fields.
+
+    A store that was changed past its log may export what is on a branch as current; the envelope's events tell it apart.
+    """
+    branches = {
+        (what, name, line_of(record)) for _, _, event in envelope.settled("events")
+        if event["path_id"] and not fold.is_current(event["path_id"])
+        for what, name, record in puts_of(MemoryEvent.judged(event))
+    }  # fmt: skip
     for what in RECORDS:
         first = envelope.profile if what == "profile" else None
         head = [] if first is None else [(first.id, first.to_line(), first.to_dict())]
         for name, line, record in chain(head, envelope.settled(f"{what}s")):
-            if fold.visible(what, name) != line:
+            if fold.visible(what, name) != line and (what, name, line) not in branches:
                 yield what, name, line, record
 
 
