@@ -610,7 +610,7 @@ def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], 
 def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, RecordFields]]:
     """The records that the log does not explain: the kind of each, its id, its line, its fields.
 
-    A store that was changed past its log may export what is on a branch as current; the envelope's events tell it apart.
+    A store that was changed past its log may export what is on a branch as current; its own events tell it apart.
     """
     branches = {
         (what, name, line_of(record)) for _, _, event in envelope.settled("events")

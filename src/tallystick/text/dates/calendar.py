@@ -119,23 +119,18 @@ def _length(year: int, month: int) -> int:
 
 def nth(unit: str, moment: datetime, count: int = 0) -> Span:
     """The day, week, weekend, month, quarter, year or decade that holds `moment`; or so many later."""
-    return _holding(unit, shifted(_holding(unit, moment).start, count, unit))
+    holding = _HOLDING.get(unit, days)
+    return holding(shifted(holding(moment).start, count, unit))
 
 
-def _holding(unit: str, moment: datetime) -> Span:
-    if unit == "week":
-        return days(moment - timedelta(moment.weekday()), 7, "week")
-    if unit == "weekend":
-        return days(moment + timedelta(5 - moment.weekday()), 2, "weekend")
-    if unit == "month":
-        return months(moment.year, moment.month)
-    if unit == "quarter":
-        return months(moment.year, (moment.month - 1) // 3 * 3 + 1, 3, "quarter")
-    if unit == "year":
-        return months(moment.year, 1, 12, "year")
-    if unit == "decade":
-        return months(moment.year // 10 * 10, 1, 120, "decade")
-    return days(moment)
+_HOLDING: dict[str, Callable[[datetime], Span]] = {
+    "week": lambda moment: days(moment - timedelta(moment.weekday()), 7, "week"),
+    "weekend": lambda moment: days(moment + timedelta(5 - moment.weekday()), 2, "weekend"),
+    "month": lambda moment: months(moment.year, moment.month),
+    "quarter": lambda moment: months(moment.year, (moment.month - 1) // 3 * 3 + 1, 3, "quarter"),
+    "year": lambda moment: months(moment.year, 1, 12, "year"),
+    "decade": lambda moment: months(moment.year // 10 * 10, 1, 120, "decade"),
+}
 
 
 def weekday_by(moment: datetime, weekday: int, *, back: bool, also_today: bool) -> Span:
