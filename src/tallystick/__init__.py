@@ -71,9 +71,11 @@ if TYPE_CHECKING:
         JsonlMemoryEventLog as JsonlMemoryEventLog,
         MemoryEventLog as MemoryEventLog,
     )
-    from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
+    from tallystick.stores.phase.graph.base import (
+        InMemoryMemoryGraphStore as InMemoryMemoryGraphStore,
+        MemoryGraphStore as MemoryGraphStore,
+    )
     from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
-    from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
     from tallystick.stores.phase.runtime import PhaseMemoryRuntime as PhaseMemoryRuntime
     from tallystick.stores.protocols import FactStore as FactStore, MemoryStore as MemoryStore
 
@@ -112,8 +114,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stores.phase.audit": "InMemoryAuditSink JsonlAuditSink",
         "stores.phase.event_log.protocol": "InMemoryMemoryEventLog JsonlMemoryEventLog MemoryEventLog",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
-        "stores.phase.graph.base": "InMemoryMemoryGraphStore",
-        "stores.phase.graph.protocol": "MemoryGraphStore",
+        "stores.phase.graph.base": "InMemoryMemoryGraphStore MemoryGraphStore",
         "stores.phase.runtime": "PhaseMemoryRuntime",
         "stores.protocols": "FactStore MemoryStore",
     },

@@ -92,19 +92,14 @@ def next_after(cadence: Cadence, last: datetime | None) -> datetime | None:
         return None
     stamp(last)
     try:
-        return next((moment for moment in _times(cadence, last) if moment > last), None)
+        here: datetime = last.astimezone(_zone(cadence.zone))
+        times: Iterator[datetime] = CronSim(cadence.cron, here)
+        if cadence.cron.split()[1] != "*":  # from somewhat before, by local time: hours may come twice or not at all
+            walls = CronSim(cadence.cron, here.replace(tzinfo=None) - _CHANGE)
+            times = (wall.replace(tzinfo=here.tzinfo) for wall in walls)
+        return next((moment for moment in (each.astimezone(UTC) for each in times) if moment > last), None)
     except (OverflowError, ValueError):  # the calendar ends with the year 9999
         return None
-
-
-def _times(cadence: Cadence, last: datetime) -> Iterator[datetime]:
-    """Times from somewhat before `last` on, by local time, whose hours may come twice or not at all."""
-    here = last.astimezone(_zone(cadence.zone))
-    if cadence.cron.split()[1] == "*":
-        yield from (moment.astimezone(UTC) for moment in CronSim(cadence.cron, here))
-        return
-    for wall in CronSim(cadence.cron, here.replace(tzinfo=None) - _CHANGE):
-        yield wall.replace(tzinfo=here.tzinfo).astimezone(UTC)
 
 
 def _cron(line: object) -> str:

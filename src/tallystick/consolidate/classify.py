@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tallystick.consolidate.confidence import earned
 from tallystick.records.clock import stamp
@@ -44,8 +44,6 @@ from tallystick.records.errors import Refused
 from tallystick.records.policy import is_above
 from tallystick.records.rule import ConsolidationRule, Extracted, Extractor, Malformed
 
-Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
-
 INTENTS = ("add", "update", "delete", "noop")
 TRIPLE = ("subject", "predicate", "object")
 
@@ -54,25 +52,21 @@ _SHOWN = 40  # characters of a value in a reason
 _FEW = 10  # deltas in a repr
 
 
-class EpisodeLike(Protocol):
-    """The fields of an episode that are read."""
+class Brief(NamedTuple):
+    """The fields of an episode that are read, where nobody needs the others."""
 
-    @property
-    def id(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-    @property
-    def user(self) -> str: ...
-    @property
-    def session(self) -> str: ...
-    @property
-    def agent(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def trust(self) -> str: ...
-    @property
-    def metadata(self) -> dict[str, Any]: ...
+    id: str
+    content: str
+    user: str
+    session: str
+    agent: str
+    path: str
+    trust: str
+    metadata: dict[str, Any]
+
+
+EpisodeLike = Episode | Brief
+Key = tuple[str, str, str, str, str]  # user, agent, path, subject, predicate
 
 
 class _Latest(NamedTuple):
@@ -90,10 +84,7 @@ class Deltas(list[Delta]):
         super().__init__()
         self.findings: list[Malformed] = []
         for each in found:
-            if isinstance(each, Malformed):
-                self.findings.append(each)
-            else:
-                self.append(each)
+            (self.findings if isinstance(each, Malformed) else self).append(each)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """Deltas and findings as plain data."""
@@ -329,8 +320,14 @@ class Weigher:
         sure = earned(trust=episode.trust, witnesses=1, hedged=found.is_hedged, extractor=found.confidence)
         said = {**self._run.provenance(episode, 1), "confidence": sure}
         key = (episode.user, episode.agent, episode.path, found.subject, found.predicate)
-        if found.is_denied:
-            return self._denied(episode, key, found.object, said)
+        if found.is_denied:  # a denial closes what was true when it was said, not what has become true since
+            stands, then = self._standing(key), stamp(episode.timestamp)
+            gone = [each for each in stands if each.object == found.object and each.since <= then]
+            if not gone:
+                return NoopDelta(**said)
+            if not any(is_above(each.trust, episode.trust) for each in gone):
+                self._stands[key] = [each for each in stands if each not in gone]
+            return DeleteDelta(**said, replaces=[each.name for each in gone])
         return self._weighed(episode, key, payload, said, found.instead_of)
 
     def _weighed(
@@ -349,16 +346,6 @@ class Weigher:
         if gone:
             return UpdateDelta(**said, fact_payload=payload, replaces=[each.name for each in gone])
         return AddDelta(**said, fact_payload=payload)
-
-    def _denied(self, episode: Episode, key: tuple[str, ...], value: str, said: dict[str, Any]) -> Delta:
-        """A denial closes what was true when it was said, not what has become true since."""
-        stands, then = self._standing(key), stamp(episode.timestamp)
-        gone = [each for each in stands if each.object == value and each.since <= then]
-        if not gone:
-            return NoopDelta(**said)
-        if not any(is_above(each.trust, episode.trust) for each in gone):
-            self._stands[key] = [each for each in stands if each not in gone]
-        return DeleteDelta(**said, replaces=[each.name for each in gone])
 
     def _standing(self, key: tuple[str, ...]) -> list[CurrentFact]:
         """The current facts, as far as this run has come."""

@@ -41,11 +41,13 @@ def put(
 ) -> list[Draft]:  # fmt: skip
     """State a belief. A known key is superseded as a whole; the same statement again is no event.
 
-    The `idempotency_key` is one of `source`'s own. `merged` are the versions that come from another path:
-    they name it too, and stay where they are.
+    The `idempotency_key` is one of `source`'s own: KeyReused, if it was used for other words. `merged` are the versions
+    that come from another path: they name it too, and stay where they are.
     """
     user = fields.get("user", OWNER)
-    if stated_under(known, fields, idempotency_key, source):
+    if idempotency_key and (said := known.said(user, source, idempotency_key)):
+        if said[1] != gist_of(fields):
+            raise KeyReused(f"the key {idempotency_key!r:.80} was used for other words; use another key for these")
         return []
     name, path = fields.get("key", ""), fields.get("path", "")
     known.paths.writable(user, path)
@@ -69,16 +71,6 @@ def put(
     return [draft]
 
 
-def stated_under(known: Beliefs, fields: Mapping[str, Any], idempotency_key: str, source: str) -> CurrentVersion | None:
-    """The statement of a source under that key of its own. KeyReused, if it had other words than `fields`."""
-    found = known.said(fields.get("user", OWNER), source, idempotency_key) if idempotency_key else None
-    if found is None:
-        return None
-    if found[1] != gist_of(fields):
-        raise KeyReused(f"the key {idempotency_key!r:.80} was used for other words; use another key for these")
-    return found[0]
-
-
 def revise(
     known: Beliefs, name: str, changes: Mapping[str, Any], draw: Draw, *, reason: str = "", user: str = OWNER,
     path: str = "",
@@ -90,7 +82,12 @@ def revise(
     if current.status == "tombstone" and "status" not in changes:
         raise Refused(f"{name} is forgotten; remember it again under its key", "state")
     if "key" in changes:
-        _refuse_anothers_name(known, str(changes["key"]), current, path)
+        key = str(changes["key"])
+        other = known.find(key, user=user, path=path, short=False)
+        if other and other.ref != current.ref:
+            raise Refused(f"{key!r} is the key of another belief already; choose another key", "exists")
+        if key != current.key and current.path != path:
+            raise Refused(f"{current.key!r} is its key on all paths; change the key where it was stated", "exists")
     fields = _with_refs(known, {"path": path, **changes}, user, current)
     belief = recorded({**carried(current.belief()), **fields, "id": draw(), "reason": reason})
     if _says_the_same(current, belief):
@@ -148,8 +145,14 @@ def invalidate(known: Beliefs, name: str, draw: Draw, *, reason: str, user: str 
         drafts = [_withdrawn(op.BELIEF_INVALIDATE, current, reason)]
     else:
         drafts = [_fallen(current, "invalidated", reason, path, draw)]
-    weaker = [_weaken(held, current.ref, via, on, draw) for held, via, on in _all_above(known, current, path)]
-    return drafts + weaker
+    for held, via, on in _all_above(known, current, path):
+        before = held.belief()
+        weaker = {
+            **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "path": on,
+            "confidence": before.confidence * WEAKER, "weakened": (*before.weakened, (current.ref, via)),
+        }  # fmt: skip
+        drafts.append(in_its_place(recorded(weaker), held, on))
+    return drafts
 
 
 def _withdrawn(name: str, held: CurrentVersion, reason: str) -> Draft:
@@ -183,15 +186,6 @@ def _reaches(known: Beliefs, below: CurrentVersion, path: str, on: str) -> bool:
     if on == path:
         return True
     return path in known.paths.lineage(below.user, on) and known.sees(below, on) and known.is_open(below.user, on)
-
-
-def _weaken(held: CurrentVersion, cause: str, via: str, path: str, draw: Draw) -> Draft:
-    before = held.belief()
-    weaker = {
-        **before.to_body(), "id": draw(), "reason": "", "is_hypothesis": True, "confidence": before.confidence * WEAKER,
-        "weakened": (*before.weakened, (cause, via)), "path": path,
-    }  # fmt: skip
-    return in_its_place(recorded(weaker), held, path)
 
 
 def merge(
@@ -229,8 +223,12 @@ def erase(
     def speaks(event: Event) -> bool:
         body = event.body or {}
         belief = body.get("belief", {})
-        if event.op == op.EPISODE_PUT:
-            return _tells(event, user, episodes, gone)
+        if event.op == op.EPISODE_PUT:  # one of that user's, perhaps one that only an older copy has
+            episode = body.get("episode", {})
+            is_named = event.id in gone or episode.get("id", event.id) in episodes
+            if is_gone := episode.get("user", OWNER) == user and is_named:
+                gone[event.id] = None
+            return is_gone
         if not event.op.startswith("belief."):
             return names_one_of(event, user, gone, reviews) or merges_thing(event, user, things)
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
@@ -265,49 +263,26 @@ def is_episode(known: State, name: str, *, user: str, path: str = "") -> bool:
     return known.find(name, user=user, path=path) is None and bool(known.episodes.named(user, name))
 
 
-def _tells(event: Event, user: str, names: list[str], gone: dict[str, None]) -> bool:
-    """True if an event is one of that user's episodes to erase; also one that only an older copy has."""
-    episode = (event.body or {}).get("episode", {})
-    if episode.get("user", OWNER) != user or (event.id not in gone and episode.get("id", event.id) not in names):
-        return False
-    gone[event.id] = None
-    return True
-
-
 def names_one_of(event: Event, user: str, gone: Mapping[str, None], reviews: set[str]) -> bool:
     """True if an event that states nothing erased has words about it: a review, a reason, a record of the graph.
 
     `reviews` are the reviews about it; called for events in order, it adds those that it finds.
     """
     body = event.body or {}
-    if event.op.startswith("review."):
-        return _asks_of(body, gone, reviews)
-    if event.op in _WITH_IDS:
-        return _has_words_about(body, gone)
+    if event.op.startswith("review."):  # about something erased, or an answer, with its reason, about such a review
+        action = body.get("action", {})
+        because = sources_in(action.get("changes", {}).get("views"))
+        if any(name in gone for name in (*action.get("target", ()), *action.get("merged", ()), *because)):
+            reviews.add(body["review"])
+        return ("reason" in body or bool(action)) and body.get("review") in reviews
+    if event.op in _WITH_IDS:  # a receipt with words, a reason or a relation: ids alone may stay
+        asked = (receipt["hits"] for receipt in body.get("receipts", ()) if has_words(receipt))
+        if any(name in gone for hits in asked for name, *_ in hits):
+            return True
+        return ("reason" in body or "relation" in body) and any(name in gone for name in body.get("ids", ()))
     if event.op == op.DELTA_NOOP:  # it has the author's own name for an episode
         return any(source in gone for source in body.get("step", {}).get("sources", ()))
     return tells_of(event, user, gone, alone=True)
-
-
-def _asks_of(body: Mapping[str, Any], gone: Mapping[str, None], reviews: set[str]) -> bool:
-    """True if a review is about something erased, or an answer, with its reason, about such a review."""
-    action = body.get("action", {})
-    if action and body["review"] in reviews:
-        return True
-    because = sources_in(action.get("changes", {}).get("views"))
-    if any(name in gone for name in (*action.get("target", ()), *action.get("merged", ()), *because)):
-        reviews.add(body["review"])
-        return True
-    return "reason" in body and body.get("review") in reviews
-
-
-def _has_words_about(body: Mapping[str, Any], gone: Mapping[str, None]) -> bool:
-    """True if a receipt with words, the reason of an outcome or a fading, or a relation is about something erased. Ids
-    may stay."""
-    asked = (receipt["hits"] for receipt in body.get("receipts", ()) if has_words(receipt))
-    if any(name in gone for hits in asked for name, *_ in hits):
-        return True
-    return ("reason" in body or "relation" in body) and any(name in gone for name in body.get("ids", ()))
 
 
 def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: CurrentVersion | None) -> dict[str, Any]:
@@ -323,14 +298,6 @@ def _with_refs(known: Beliefs, fields: Mapping[str, Any], user: str, current: Cu
                 raise Refused(f"{name!r:.80} cannot rest on itself", "self")
         found["rests_on"] = tuple(held.ref for held in below if held)
     return found
-
-
-def _refuse_anothers_name(known: Beliefs, key: str, current: CurrentVersion, path: str) -> None:
-    other = known.find(key, user=current.user, path=path, short=False)
-    if other and other.ref != current.ref:
-        raise Refused(f"{key!r} is the key of another belief already; choose another key", "exists")
-    if key != current.key and current.path != path:
-        raise Refused(f"{current.key!r} is its key on all paths; change the key where it was stated", "exists")
 
 
 def _current(known: Beliefs, name: str, user: str, path: str) -> CurrentVersion:

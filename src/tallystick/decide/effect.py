@@ -58,7 +58,11 @@ def _at_birth(after: Told) -> Iterator[Effect]:
 def _changed(before: Told, after: Told) -> Iterator[Effect]:
     yield from _settled(before, after)
     yield from _merged(before, after)
-    yield from _ended(before, after)
+    # Any other end counts, also a later one: what was ended with an approval is not reopened without one.
+    if before.get("valid_to", "") != after.get("valid_to", ""):
+        yield Effect("end", "valid_to", after.get("valid_to", ""))
+    if before.get("valid_from", "") < after.get("valid_from", ""):
+        yield Effect("end", "valid_from", after["valid_from"])
     if after.get("weight", 1.0) < min(1.0, before.get("weight", 1.0)):
         yield Effect("weaken", "weight", after["weight"])
     if "source" in before and before.get("led") == after.get("led"):
@@ -84,14 +88,6 @@ def _merged(before: Told, after: Told) -> Iterator[Effect]:
     for name in _MERGED:
         if (before.get(name) or None) != (after.get(name) or None):
             yield Effect("merge", name, after.get(name))
-
-
-def _ended(before: Told, after: Told) -> Iterator[Effect]:
-    """Any other end counts, also a later one: what was ended with an approval is not reopened without one."""
-    if before.get("valid_to", "") != after.get("valid_to", ""):
-        yield Effect("end", "valid_to", after.get("valid_to", ""))
-    if before.get("valid_from", "") < after.get("valid_from", ""):
-        yield Effect("end", "valid_from", after["valid_from"])
 
 
 def _property(record: Told, name: str) -> Any:

@@ -97,7 +97,8 @@ def _path(known: State, path: str, user: str) -> Words:
         if event.id in gone or body.get("id") in gone or any(each in gone for each in body.get("replaces", ())):
             return True
         named = any(value == path for field, value in words_in(event.op, body) if field.rpartition(".")[2] in _PLACES)
-        if named and _owner(body) == user:
+        owned = body.get("belief") or body.get("episode") or body.get("action") or body
+        if named and owned.get("user", OWNER) == user:
             gone.update({name: None for name in (body.get("belief", {}).get("id"), event.id) if name})
             return True
         return False
@@ -172,11 +173,6 @@ def _session(known: State, name: str, _: str) -> Words:
     return Words([Draft(op.SESSION_END, {"session": name})] if known.work.clock.session == name else [], (), speak)
 
 
-def _node(_: State, name: str, user: str) -> Words:
-    """A record of the graph. The others in its event are recorded again by whoever has the graph's rows."""
-    return Words([], (), lambda event: tells_of(event, user, {name}))
-
-
 def _graph_metadata(_: State, name: str, user: str) -> Words:
     """The metadata of the whole graph. Nodes and edges are erased by `m.graph.erase`."""
 
@@ -190,15 +186,11 @@ def _graph_metadata(_: State, name: str, user: str) -> Words:
     return Words([], (), speak)
 
 
-def _owner(body: dict[str, Any]) -> str:
-    owned = body.get("belief") or body.get("episode") or body.get("action") or body
-    return str(owned.get("user", OWNER))
-
-
 _PLACES = ("path", "parent", "into")  # fields that name a path
 _OF: dict[str, Callable[[State, str, str], Words]] = {
     "page": _page, "path": _path, "source": _source, "frame": _frame, "rule": _rule, "setting": _setting,
-    "receipt": _receipt, "session": _session, "node": _node,
-    "graph": _graph_metadata,
+    "receipt": _receipt, "session": _session, "graph": _graph_metadata,
+    # the others in a node's event are recorded again by whoever has the graph's rows
+    "node": lambda _, name, user: Words([], (), lambda event: tells_of(event, user, {name})),
 }  # fmt: skip
 NOUNS = {noun: {"setting": "config", "session": "work", "node": "graph"}.get(noun, noun) for noun in _OF}  # to the gate

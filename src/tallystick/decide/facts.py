@@ -383,13 +383,12 @@ def _is_known(
             return True
         if not evidence.told and held.status == "active" and tuple(body.get("triple", ())) == triple:
             return True
-    return all(_was_claimed(known, source, delta.scope, triple) for source in sources)
-
-
-def _was_claimed(known: State, source: str, scope: DeltaScope, triple: tuple[str, ...]) -> bool:
-    """True if a fact took this claim from that episode, and states something else by now."""
-    coming = (held for held in known.coming_from(scope.user, source) if known.sees(held, scope.path))
-    return any(has_claimed(held.body().get("views"), source, triple) for held in coming)
+    scope: DeltaScope = delta.scope
+    for source in sources:  # or a fact took this claim from that episode, and states something else by now
+        coming = (held for held in known.coming_from(scope.user, source) if known.sees(held, scope.path))
+        if not any(has_claimed(held.body().get("views"), source, triple) for held in coming):
+            return False
+    return True
 
 
 def _has_heard(held: CurrentVersion, delta: Any, evidence: Evidence) -> bool:

@@ -31,9 +31,6 @@ class Saved(NamedTuple):
     told: RecordFields
 
 
-# -- saving ----------------------------------------------------------------------------------------------------------
-
-
 def put(
     user: str, records: Iterable[Saved], head: RecordFields | None = None, *, trust: str = PERSON,
     is_belief: Callable[[str], bool] = lambda _: False,
@@ -57,12 +54,11 @@ def put(
         used += len(line) + 1
     if used:
         drafts.append(Draft(GRAPH_PUT, body))
-    return drafts + (_head(whose, head) if head else [])
-
-
-def _head(whose: RecordFields, head: RecordFields) -> list[Draft]:
-    line = line_of(head)
-    return _pieces(whose, "head", line, {}) if len(line) > ROOM else [Draft(GRAPH_PUT, {**whose, "head": head})]
+    if head and len(line := line_of(head)) > ROOM:
+        drafts += _pieces(whose, "head", line, {})
+    elif head:
+        drafts.append(Draft(GRAPH_PUT, {**whose, "head": head}))
+    return drafts
 
 
 def _pieces(whose: RecordFields, part: str, line: bytes, told: RecordFields) -> list[Draft]:
@@ -77,12 +73,9 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else sha256(name.encode()).hexdigest()
 
 
-# -- merging ---------------------------------------------------------------------------------------------------------
-
-
 def merge(user: str, node: RecordFields, into: RecordFields, *, score: float, reasons: Sequence[str]) -> list[Draft]:
     """Merge one node into the other."""
-    _must_stand_for_themselves(node, into)
+    must_stand_for_themselves(node, into)
     names = list(dict.fromkeys(name for name in (node.get("label", ""), *node.get("aliases", ())) if name))
     return [Draft(GRAPH_MERGE, {**_pair(user, node, into), "names": names, "score": score, "reasons": list(reasons)})]
 
@@ -92,7 +85,7 @@ def propose(
     reasons: Sequence[str]
 ) -> list[Draft]:
     """Propose to a person that one node is the other. What was `asked` about the two is not proposed again."""
-    _must_stand_for_themselves(node, into)
+    must_stand_for_themselves(node, into)
     if asked:
         return []
     return [Draft(GRAPH_PROPOSE, {**_pair(user, node, into), "score": score, "reasons": list(reasons)})]
@@ -116,16 +109,14 @@ def _pair(user: str, node: RecordFields, into: RecordFields) -> RecordFields:
     return {"user": user, "node": node["id"], "into": into["id"]}
 
 
-def _must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
+def must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
+    """Refused, if two nodes are one, or if one of them is merged already."""
     if node["id"] == into["id"]:
         raise Refused(f"node {node['id']!r} cannot be merged into itself", "self")
     for each in (node, into):
         if each.get("merged"):
             other = each["merged"]["into"]
             raise Refused(f"node {each['id']!r} is merged into {other!r}; merge that one, or unmerge first", "state")
-
-
-# -- erasing ---------------------------------------------------------------------------------------------------------
 
 
 def tells_of(event: Event, user: str, names: Collection[str], *, alone: bool = False) -> bool:

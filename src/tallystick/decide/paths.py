@@ -71,7 +71,13 @@ _MAY_CHANGE = {"merge": ("into", "conflicts"), "abandon": (), "compact": ("summa
 
 def branch(known: State, user: str, name: str, parent: str = ROOT) -> list[Draft]:
     """A new path that sees what its parent sees."""
-    _must_be_a_name(name)
+    given: object = name
+    if not isinstance(given, str) or not name.strip():
+        raise Refused("a path needs a name; it must not be empty", "name")
+    if len(name) > LONGEST_NAME:
+        raise Refused(f"a path's name has up to {LONGEST_NAME} characters, not {len(name)}", "size")
+    if name != name.strip() or not all(each.isprintable() or each in _JOINERS for each in name):
+        raise Refused(f"a path's name must be one printable line without space around it, not {name!r:.60}", "text")
     if name == MAIN or known.paths.is_known(user, name):
         raise Refused(f"path {name!r:.80} exists already; choose another name", "exists")
     named(known, user, parent)
@@ -152,15 +158,6 @@ def _must_say_why(name: str, what: str, reason: str) -> None:
         raise Refused(f"a reason has up to {LONGEST_REASON} characters, not {len(reason)}", "size")
 
 
-def _must_be_a_name(name: object) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise Refused("a path needs a name; it must not be empty", "name")
-    if len(name) > LONGEST_NAME:
-        raise Refused(f"a path's name has up to {LONGEST_NAME} characters, not {len(name)}", "size")
-    if name != name.strip() or not all(each.isprintable() or each in _JOINERS for each in name):
-        raise Refused(f"a path's name must be one printable line without space around it, not {name!r:.60}", "text")
-
-
 # -- merging -----------------------------------------------------------------------------------------------------------
 
 
@@ -179,11 +176,6 @@ class Step(NamedTuple):
     target: CurrentVersion | None
     conflict: str = ""  # empty if there is none
 
-    def as_conflict(self, known: State) -> Conflict:
-        assert self.target is not None  # there is no conflict without one
-        base = next(iter(known.over(self.mine.ref)), "")
-        return Conflict(self.mine.key, base, self.target.belief(), self.mine.belief(), self.conflict)
-
 
 class MergePlan(NamedTuple):
     """The steps of a merge."""
@@ -194,7 +186,10 @@ class MergePlan(NamedTuple):
     steps: list[Step]
 
     def conflicts(self, known: State) -> list[Conflict]:
-        return [step.as_conflict(known) for step in self.steps if step.conflict]
+        return [
+            Conflict(mine.key, next(iter(known.over(mine.ref)), ""), target.belief(), mine.belief(), why)
+            for mine, target, why in self.steps if why and target  # there is no conflict without one
+        ]  # fmt: skip
 
 
 def plan(

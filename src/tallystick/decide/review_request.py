@@ -1,4 +1,4 @@
-"""Asking a person, and refusing: what is recorded instead of a requested action.
+"""Asking a person, quarantine, and refusing: what is recorded instead of a requested action, or beside it.
 
 A request for approval is one event and nothing else. A refusal is one event too, with the kind, the known versions, the
 review and a code for the reason: no text of the memory or of the request. The same attempt of the same source within an
@@ -7,16 +7,18 @@ hour is recorded once, and no source fills the ledger with others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from tallystick.decide.beliefs import Draw
+from tallystick.decide.subjects import subject_of
+from tallystick.records.belief import OWNER
 from tallystick.records.errors import NeedsApproval, NotApproved, Refused, Why
 from tallystick.records.event import Draft
 from tallystick.records.operations import REVIEW_ASK, REVIEW_REFUSE
-from tallystick.records.policy import BELIEF
+from tallystick.records.policy import ALLOW, BELIEF, Policy
 from tallystick.records.review import Action, Review
-from tallystick.state.reviews import refusal_in
+from tallystick.state.reviews import BY_POLICY, refusal_in
 from tallystick.state.state import State
 
 MOST = 500  # refusals of one source that are recorded within an hour
@@ -34,9 +36,6 @@ REASONS: dict[Why, str] = {
     "name": "{label} was requested in somebody else's name, or with more trust than this program has",
     "approver": "only a person whom the policy names can answer a review, and this program is not one",
 }
-
-
-# -- asking ------------------------------------------------------------------------------------------------------------
 
 
 def ask(known: State, action: Action, why: str, draw: Draw) -> list[Draft]:
@@ -68,7 +67,29 @@ def question(known: State, action: Action, why: str, draw: Draw) -> Draft:
     return Draft(REVIEW_ASK, body)
 
 
-# -- refusing ----------------------------------------------------------------------------------------------------------
+def quarantine(known: State, policy: Policy, drafts: Sequence[Draft], by: str, draw: Draw) -> list[Draft]:
+    """A request for approval for each version in `drafts` that is quarantined.
+
+    A statement of a tool or a web page is recorded, and not recalled until a person approves it. Which trust is
+    quarantined is the policy's to say (`records/policy`); where a rule of it allows such statements, the version is
+    marked as approved instead.
+    """
+    asked = []
+    for draft in drafts:
+        body, belief = draft.body, draft.body.get("belief")
+        replaced = body.get("merged") or body.get("replaces") or body.get("over") or ()
+        is_approved = bool(replaced) and all(known.reviews.is_approved(version) for version in replaced)
+        if not belief or belief.get("trust", "human") not in policy.quarantined or is_approved:
+            continue
+        trust = belief["trust"]
+        first = policy.first("remember", trust, by, subject_of(belief, ""))
+        if first is not None and first[1].then == ALLOW:
+            body["approved"] = BY_POLICY
+            continue
+        where = {"user": belief.get("user", OWNER), "path": belief.get("path", "")}
+        action = Action(kind="trust", target=(belief["id"],), by=by, trust=trust, **where)
+        asked.append(question(known, action, f"what {trust} states is not recalled until a person approves it", draw))
+    return asked
 
 
 def refuse(known: State, action: Action, why: Why, review: str = "", message: str = "") -> NoReturn:

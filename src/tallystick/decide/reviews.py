@@ -16,8 +16,7 @@ from tallystick.decide import beliefs as decide, paths
 from tallystick.decide.actions import as_stated, carried_out
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate, refuse_claims
-from tallystick.decide.quarantine import quarantine
-from tallystick.decide.review_request import ask, question, refuse
+from tallystick.decide.review_request import ask, quarantine, question, refuse
 from tallystick.decide.subjects import subjects
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Moved, Refused, Why
@@ -28,8 +27,6 @@ from tallystick.records.review import Action, Approval, Review
 from tallystick.state.state import State
 
 KEPT_OUT = "tool"  # the trust of what a rule quarantines, unless it has less already
-
-# -- requesting --------------------------------------------------------------------------------------------------------
 
 
 def judged(known: State, policy: Policy, action: Action, drafts: list[Draft], draw: Draw, now: str = "") -> list[Draft]:
@@ -45,9 +42,6 @@ def judged(known: State, policy: Policy, action: Action, drafts: list[Draft], dr
         for belief in (draft.body["belief"] for draft in drafts if "belief" in draft.body):
             belief["trust"] = lower((belief.get("trust", "human"), KEPT_OUT))
     return drafts + quarantine(known, policy, drafts, action.by, draw)
-
-
-# -- answering ---------------------------------------------------------------------------------------------------------
 
 
 def approve(

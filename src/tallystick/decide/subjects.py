@@ -20,8 +20,16 @@ def subjects(known: State, action: Action, drafts: Sequence[Draft], now: str = "
 
     A version that does more than its verb (a revision that hides a belief) is judged for that, too.
     """
-    if action.noun == "path":
-        return _path(known, action)
+    if action.noun == "path":  # its maker, its beliefs and its episodes; unless it is compacted, also those below it
+        user, names = action.user, [action.path]
+        if action.kind != "compact":
+            names += known.paths.all_below(user, action.path)
+        trusts = {trust for name in names for trust in known.paths.trusts(user, name)}
+        bodies = [each.body() for name in names for each in known.on_path(user, name)]
+        return [
+            *(thing(trust, user, action.path) for trust in sorted(trusts)),
+            *(subject_of(body, standing(known, body["id"], user)) for body in bodies),
+        ]
     found: list[Subject] = []
     seen: set[str] = set()
     for draft in drafts:
@@ -49,17 +57,6 @@ def _effects(known: State, version: str, after: Mapping[str, Any], now: str) -> 
     until = after.get("valid_to", "")
     if until and until != before.get("valid_to", "") and (not now or parse_moment(comparable(until)) <= now):
         yield "invalidate"
-
-
-def _path(known: State, action: Action) -> list[Subject]:
-    """The subjects of a path: its maker, its beliefs and its episodes; unless it is compacted, also those below it."""
-    user, names = action.user, [action.path]
-    if action.kind != "compact":
-        names += known.paths.all_below(user, action.path)
-    trusts = {trust for name in names for trust in known.paths.trusts(user, name)}
-    found = [thing(trust, user, action.path) for trust in sorted(trusts)]
-    held = (each for name in names for each in known.on_path(user, name))
-    return found + [subject_of(each.body(), standing(known, each.body()["id"], user)) for each in held]
 
 
 def _there(known: State, version: str, user: str, confidence: float | None) -> Subject:

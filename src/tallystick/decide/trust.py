@@ -78,9 +78,6 @@ def withheld(known: State, held: CurrentVersion) -> Distrust | None:
     )  # fmt: skip
 
 
-# -- derived trust -----------------------------------------------------------------------------------------------------
-
-
 def worth(known: State, name: str, user: str, path: str = "") -> str:
     """The trust of what is derived from a belief: its own; human, if it is approved; agent, if it is corroborated."""
     held = known.find(name, user=user, path=path)
@@ -117,25 +114,15 @@ def explained(known: State, drafts: list[Draft]) -> list[Draft]:
     stated = {draft.body["belief"]["id"]: draft.body for draft in drafts if "belief" in draft.body}
     for draft in drafts:
         if draft.op == REVIEW_ASK and draft.body["action"]["kind"] == "trust":
-            body = stated.get(draft.body["action"]["target"][0], {})
-            if because := _because(known, body):
-                draft.body["why"] = because
+            if (body := stated.get(draft.body["action"]["target"][0])) is None:
+                continue
+            belief, because = body["belief"], "it repeats a quarantined statement" if body.get("echo") else ""
+            least, below = weakest(known, belief.get("rests_on", ()), belief.get("user", OWNER))
+            if below and least == belief.get("trust"):
+                because = f"it rests on {below}, which {least} stated"
+            if because:
+                draft.body["why"] = f"{because}, and is not recalled until a person approves it"
     return drafts
-
-
-def _because(known: State, body: dict[str, object]) -> str:
-    belief = body.get("belief")
-    if not isinstance(belief, dict):
-        return ""
-    least, below = weakest(known, belief.get("rests_on", ()), belief.get("user", OWNER))
-    if below and least == belief.get("trust"):
-        return f"it rests on {below}, which {least} stated, and is not recalled until a person approves it"
-    if body.get("echo"):
-        return "it repeats a quarantined statement, and is not recalled until a person approves it"
-    return ""
-
-
-# -- corroboration -----------------------------------------------------------------------------------------------------
 
 
 def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[], int]) -> list[Draft]:
@@ -150,22 +137,18 @@ def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[
             continue
         user, mine = said.get("user", OWNER), voice(by, said.get("trust", "human"))
         for name, teller, voices in known.distrusts.doubts(user, said.get("text") or said.get("content") or ""):
-            others = {each for each in (*voices, mine) if each != teller and _is_relied_on(known, user, each)}
+            others = {
+                each for each in (*voices, mine)
+                if each != teller
+                and known.distrusts.against(user, by=each.removeprefix(AS_A_PERSON), seq=LATEST) is None
+            }  # fmt: skip
             if 0 < needed() <= len(others) and not known.reviews.is_approved(name):
                 found[name] = user
-    return [draft for user in dict.fromkeys(found.values()) for draft in _confirmed(known, found, user)]
-
-
-def _is_relied_on(known: State, user: str, spoken: str) -> bool:
-    """True if the client of a statement is not distrusted."""
-    return known.distrusts.against(user, by=spoken.removeprefix(AS_A_PERSON), seq=LATEST) is None
-
-
-def _confirmed(known: State, found: dict[str, str], user: str) -> list[Draft]:
-    ids = [name for name, whose in found.items() if whose == user]
-    drafts = [Draft(TRUST_CORROBORATE, {"user": user, "ids": ids})]
-    for name in ids:
-        if review := known.reviews.in_question(name):
-            reason = "trusted others stated the same"
-            drafts.append(Draft(REVIEW_ANSWER, {"review": review, "user": user, "answer": "stale", "reason": reason}))
-    return drafts
+    confirmed = list[Draft]()
+    for user in dict.fromkeys(found.values()):
+        ids = [name for name, whose in found.items() if whose == user]
+        confirmed.append(Draft(TRUST_CORROBORATE, {"user": user, "ids": ids}))
+        for review in filter(None, map(known.reviews.in_question, ids)):
+            answer = {"review": review, "user": user, "answer": "stale", "reason": "trusted others stated the same"}
+            confirmed.append(Draft(REVIEW_ANSWER, answer))
+    return confirmed

@@ -79,7 +79,7 @@ def archive(known: State, names: Sequence[str], *, user: str = OWNER, reason: st
     """Archive episodes: they are not recalled, and stay in history. Archived ones are no event."""
     sources: list[str] = []
     for name in _named(names):
-        found = _episodes(known, name, user)
+        found = [told.source for told in known.episodes.named(user, name)]
         if not found and known.find(name, user=user):
             raise Refused(f"{name!r} is a belief, not an episode; use `tallystick forget`", "permission")
         sources += found or _nothing(name)

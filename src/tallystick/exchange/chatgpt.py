@@ -47,17 +47,14 @@ def _conversation(found: dict[str, Any], mapping: dict[str, Any]) -> Iterator[It
             turns.append(_turn(name_of(node), each, place, skipped))
         else:
             odd.append(Skipped(place, "not an object"))
+    last, times = "", list[str]()
+    for turn in turns:
+        last = turn.at or last
+        times.append(last)
+    in_order = sorted(range(len(turns)), key=times.__getitem__)  # one without a time stays behind the one before it
     at, living = moment(found.get("create_time")), name_of(found.get("current_node"))
-    yield from chat.items_of(chat.Conversation(name, title, _in_order(turns), living, at))
+    yield from chat.items_of(chat.Conversation(name, title, tuple(map(turns.__getitem__, in_order)), living, at))
     yield from (*skipped, *odd)
-
-
-def _in_order(turns: list[Turn]) -> tuple[Turn, ...]:
-    """By time where it is known; a turn without one stays behind the turn before it."""
-    last, times = "", dict[int, str]()
-    for place, turn in enumerate(turns):
-        last = times[place] = turn.at or last
-    return tuple(turns[place] for place in sorted(times, key=lambda place: times[place]))
 
 
 def _turn(node: str, found: dict[str, Any], place: str, skipped: list[Skipped]) -> Turn:

@@ -24,7 +24,7 @@ the one that claims least (a confidence of 0, the status `unknown`) and keeps it
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
@@ -44,15 +44,9 @@ WAL, SNAPSHOT = "events.wal", "snapshot.json"
 _OF_ANOTHER = f"{SNAPSHOT} is of another log: the last event that it had seen has another hash in {WAL}"
 _DEPTH = 200  # of the objects in a line. Python itself stops at about a thousand
 _KEYS: dict[str, Any] = {  # and what each must be
-    "seq": int,
-    "ts": str,
-    "op": str,
-    "record_id": str,
-    "record": dict | None,
-    "prev_hash": str,
-    "hash": str,
+    "seq": int, "ts": str, "op": str, "record_id": str, "record": dict | None, "prev_hash": str, "hash": str,
     "recursion_depth": int,
-}
+}  # fmt: skip
 _SPELLINGS = tuple(
     json.JSONEncoder(ensure_ascii=ascii_only, separators=separators)
     for separators in ((", ", ": "), (",", ":"))
@@ -218,7 +212,16 @@ def steps(events: Sequence[OldEvent], snapshot: Snapshot | None) -> tuple[list[S
     comes after the events it includes. A deletion of an unknown record is ignored, unless lines are lost.
     """
     found, notes = _put_together(events, snapshot) if snapshot else (_in_log(events), [])
-    return found if missing(events, snapshot) else list(_of_known(found)), notes
+    if missing(events, snapshot):
+        return found, notes
+    names, known = set[str](), list[Step]()
+    for step in found:
+        name = _name(step.record)
+        if step.op == "upsert":
+            names.add(name)
+        if name in names:
+            known.append(step)
+    return known, notes
 
 
 def _put_together(events: Sequence[OldEvent], snapshot: Snapshot) -> tuple[list[Step], list[str]]:
@@ -246,15 +249,6 @@ def _put_together(events: Sequence[OldEvent], snapshot: Snapshot) -> tuple[list[
     notes = [_OF_ANOTHER] if is_others else []
     notes += [f"{name!r:.80}: the snapshot differs from the log; the log is used" for name in differ]
     return [*before, *early, *after, *late], notes
-
-
-def _of_known(found: Iterable[Step]) -> Iterator[Step]:
-    names = set[str]()
-    for step in found:
-        if step.op == "upsert":
-            names.add(_name(step.record))
-        if _name(step.record) in names:
-            yield step
 
 
 def state(found: Iterable[Step]) -> dict[str, dict[str, Any]]:
@@ -293,6 +287,14 @@ def _event(number: int, line: bytes, above: OldEvent | None) -> OldEvent:
     return event
 
 
+def _check_place(event: OldEvent, above: OldEvent | None) -> None:
+    if event.prev_hash != (above.hash if above else ""):
+        raise ValueError(f"its prev_hash is not {'the hash of the line above' if above else 'empty, as the first is'}")
+    due = above.seq + 1 if above else 1
+    if event.seq != due and (above or event.op != "compact"):
+        raise ValueError(f"its seq is {event.seq!r:.60}, and {due} was due")
+
+
 def _sound(number: int, fields: dict[str, Any]) -> OldEvent:
     """The event of one line by itself."""
     try:
@@ -319,16 +321,6 @@ def _fields(line: bytes) -> dict[str, Any]:
         if not isinstance(fields[key], kind) or isinstance(fields[key], bool):
             raise ValueError(f"{key} is of the wrong type")
     return fields
-
-
-def _check_place(event: OldEvent, above: OldEvent | None) -> None:
-    if event.prev_hash != (above.hash if above else ""):
-        raise ValueError(f"its prev_hash is not {'the hash of the line above' if above else 'empty, as the first is'}")
-    if above is None and event.op == "compact":
-        return
-    due = above.seq + 1 if above else 1
-    if event.seq != due:
-        raise ValueError(f"its seq is {event.seq!r:.60}, and {due} was due")
 
 
 def _compacted(events: Sequence[OldEvent], snapshot: Snapshot | None) -> int:

@@ -70,9 +70,6 @@ def items(lines: Lines) -> Iterator[Item]:
                     yield chat.Message(session, place[0], turn, place[1])
 
 
-# -- the tree ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _Session:
     turns: dict[str, Turn] = field(default_factory=dict)
@@ -90,29 +87,20 @@ def _shapes(lines: Lines) -> Iterator[chat.Conversation]:
         if found.get("type") == "summary" and text(found.get("leafUuid")):
             titles[found["leafUuid"]] = line_of(found.get("summary"))
         elif text(found.get("type")) in _SIDES or text(found.get("uuid")):
-            _add(sessions.setdefault(name_of(found.get("sessionId")), _Session()), found)
+            session, name = sessions.setdefault(name_of(found.get("sessionId")), _Session()), _name(found)
+            for turn in () if name in session.turns else _turns(found, name):
+                parent = turn.parent
+                if not turn.is_aside:
+                    parent = parent if parent in session.turns else session.last
+                    session.last = turn.id
+                session.at = session.at or turn.at
+                dot = "." if turn.text else ""
+                bare = Turn(turn.id, parent, turn.role, dot, metadata=_NOTHING, is_aside=turn.is_aside)
+                session.turns[turn.id] = bare
     for name, session in sessions.items():
         title = next((titles[each] for each in reversed(session.turns) if each in titles), "")
         if any(turn.text for turn in session.turns.values()):
             yield chat.Conversation(name, title, tuple(session.turns.values()), session.last, session.at)
-
-
-def _add(session: _Session, line: dict[str, Any]) -> None:
-    name = _name(line)
-    if name in session.turns:
-        return
-    for turn in _turns(line, name):
-        parent = turn.parent
-        if not turn.is_aside:
-            if parent not in session.turns:
-                parent = session.last
-            session.last = turn.id
-        session.at = session.at or turn.at
-        dot = "." if turn.text else ""
-        session.turns[turn.id] = Turn(turn.id, parent, turn.role, dot, metadata=_NOTHING, is_aside=turn.is_aside)
-
-
-# -- one line ----------------------------------------------------------------------------------------------------------
 
 
 def _name(line: dict[str, Any]) -> str:

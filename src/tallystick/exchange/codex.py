@@ -48,7 +48,11 @@ def items(lines: Lines) -> Iterator[Item]:
     for _, found, words in _lines(lines):
         if isinstance(found, dict):
             session = session or _session(found)
-            asker = chat.ASSISTANT if _is_of_an_assistant(_meta(found)) else asker
+            meta = _meta(found)
+            source = meta.get("source")
+            is_sub_agent = "subagent" in source if isinstance(source, dict) else source == "subagent"
+            if is_sub_agent or meta.get("thread_source") not in (None, "user"):  # not begun by a person
+                asker = chat.ASSISTANT
             at = at or moment(found.get("timestamp"))
             first = first or words.text
             count += bool(words.text)
@@ -90,13 +94,6 @@ def _meta(line: object) -> dict[str, Any]:
 def _session(line: object) -> str:
     meta = _meta(line)
     return name_of(meta.get("id")) or name_of(meta.get("session_id"))
-
-
-def _is_of_an_assistant(meta: dict[str, Any]) -> bool:
-    """Whether a session was not begun by a person."""
-    source = meta.get("source")
-    is_sub_agent = "subagent" in source if isinstance(source, dict) else source == "subagent"
-    return is_sub_agent or meta.get("thread_source") not in (None, "user")
 
 
 def _words(line: dict[str, Any]) -> _Words:

@@ -303,21 +303,15 @@ def branches_of(conversation: Conversation) -> list[Branch]:
     placed: dict[str, int] = {}
     found: list[Branch] = []
     for end in dict.fromkeys([living, *ends, *turns]):  # the turns of a ring have no end: they come last
-        if end in turns and end not in placed:
-            found.append(_branch(end, turns, placed, number=len(found)))
+        name, line = end, list[Turn]()
+        while name in turns and name not in placed:  # back to one that is on another branch
+            placed[name] = len(found)
+            line.append(turns[name])
+            name = turns[name].parent
+        if line:
+            above = placed.get(name, 0)
+            found.append(Branch(len(found), 0 if above == len(found) else above, tuple(reversed(line))))
     return _with_words(found, {name: number for number, name in enumerate(turns)})
-
-
-def _branch(end: str, turns: dict[str, Turn], placed: dict[str, int], *, number: int) -> Branch:
-    """The turns from `end` back to one that is on another branch, in order."""
-    line: list[Turn] = []
-    name = end
-    while name in turns and name not in placed:
-        placed[name] = number
-        line.append(turns[name])
-        name = turns[name].parent
-    above = placed.get(name, 0)
-    return Branch(number, 0 if above == number else above, tuple(reversed(line)))
 
 
 def _with_words(found: list[Branch], order: dict[str, int]) -> list[Branch]:

@@ -64,8 +64,11 @@ class _Page(NamedTuple):
         when = (front.get(each) for each in ("modified", "updated", "created", "date"))
         stamps = (moment(each.isoformat() if isinstance(each, date | datetime) else each) for each in when)
         at = next(filter(None, stamps), "")
-        kind, tags = text_of(front.get("type")).strip(), _tags(front.get("tags"))
-        return cls(about or PurePosixPath(name).stem, kind, tags, at, name)
+        kind, given = text_of(front.get("type")).strip(), front.get("tags")
+        listed = given.replace(",", " ").split() if isinstance(given, str) else parts_of(given)
+        tags = (" ".join(str(each).split()).lstrip("#") for each in listed if isinstance(each, _SCALAR))
+        kept = tuple(dict.fromkeys(tag for tag in tags if 0 < len(tag) <= _LONGEST_TAG))[:_MOST_TAGS]
+        return cls(about or PurePosixPath(name).stem, kind, kept, at, name)
 
 
 def items(name: str, data: bytes, about: str = "") -> Iterator[Item]:
@@ -91,7 +94,9 @@ def items(name: str, data: bytes, about: str = "") -> Iterator[Item]:
 def _notes(page: _Page, body: str) -> Iterator[Note]:
     related, linked = set[str](), dict[str, None]()
     for block in _blocks(body):
-        linked.update(dict.fromkeys(_links(block)))
+        is_silent = _FENCE.search(block.text) or _SILENT.fullmatch(block.text.strip())
+        links = [] if is_silent else map(_target, _LINK.findall(block.text))
+        linked.update(dict.fromkeys(each for each in links if each and not each.lower().endswith(_PICTURES)))
         note = _note(block, page)
         if note.triple:
             related.add(note.triple[2])
@@ -125,15 +130,6 @@ def _relation(page: _Page, relation: str, target: str, metadata: dict[str, Any],
     return Note(page.about, spoken, page.kind, page.tags, page.at, (page.about, relation, target), metadata)
 
 
-def _links(block: _Block) -> Iterator[str]:
-    """The targets of a block's links, except in fences and comments, and except pictures."""
-    is_silent = _FENCE.search(block.text) or _SILENT.fullmatch(block.text.strip())
-    for found in () if is_silent else _LINK.findall(block.text):
-        target = _target(found)
-        if target and not target.lower().endswith(_PICTURES):
-            yield target
-
-
 def _target(link: str) -> str:
     """The page of a link, without its other name and without its place on that page."""
     return link.partition("|")[0].partition("#")[0].strip()
@@ -155,12 +151,6 @@ def _front(whole: str) -> tuple[dict[str, Any], str, str]:
     except (YAMLError, ValueError, RecursionError):
         return {}, body, "not valid YAML; the rest was imported"
     return fields if isinstance(fields, dict) else {}, body, ""
-
-
-def _tags(value: object) -> tuple[str, ...]:
-    listed = value.replace(",", " ").split() if isinstance(value, str) else parts_of(value)
-    found = (" ".join(str(each).split()).lstrip("#") for each in listed if isinstance(each, _SCALAR))
-    return tuple(dict.fromkeys(tag for tag in found if 0 < len(tag) <= _LONGEST_TAG))[:_MOST_TAGS]
 
 
 def _blocks(body: str) -> Iterator[_Block]:

@@ -39,33 +39,26 @@ def items(lines: Lines) -> Iterator[Item]:
         if isinstance(found, Skipped):
             yield found
         elif found.get("type") == "entity":
-            yield from _entity(found, place)
+            name, kind = _first(found, _NAME), _first(found, _KIND)
+            listed = found.get("observations")
+            listed = listed if isinstance(listed, list) else [listed or ""]
+            if not name:
+                yield Skipped(place, "the entity has no name")
+                continue
+            if odd := sum(not isinstance(each, str) for each in listed):
+                yield Skipped(place, "an observation is not text" if odd == 1 else f"{odd:,} observations are not text")
+            for each in [each.strip() for each in listed if text(each).strip()] or [""]:  # without observations
+                yield Note(name, each, kind, role=ASSISTANT)
         elif found.get("type") != "relation":
             yield Skipped(place, "neither an entity nor a relation")
     for place, found in chat.objects_in(lines):
         if isinstance(found, dict) and found.get("type") == "relation":
-            yield _relation(found, place)
-
-
-def _entity(found: dict[str, Any], place: str) -> Iterator[Item]:
-    name, kind = _first(found, _NAME), _first(found, _KIND)
-    if not name:
-        yield Skipped(place, "the entity has no name")
-        return
-    listed = found.get("observations")
-    listed = listed if isinstance(listed, list) else [listed or ""]
-    if odd := sum(not isinstance(each, str) for each in listed):
-        yield Skipped(place, "an observation is not text" if odd == 1 else f"{odd:,} observations are not text")
-    for each in [each.strip() for each in listed if text(each).strip()] or [""]:  # an entity without observations
-        yield Note(name, each, kind, role=ASSISTANT)
-
-
-def _relation(found: dict[str, Any], place: str) -> Item:
-    one, relation, other = (_first(found, names) for names in (_FROM, _RELATION, _TO))
-    if not (one and relation and other):
-        return Skipped(place, "the relation lacks one of its ends, or its name")
-    spoken = relation.replace("_", " ").replace("-", " ")
-    return Note(one, f"{one} {spoken} {other}", triple=(one, relation, other), role=ASSISTANT)
+            one, relation, other = (_first(found, names) for names in (_FROM, _RELATION, _TO))
+            if one and relation and other:
+                spoken = f"{one} {relation.replace('_', ' ').replace('-', ' ')} {other}"
+                yield Note(one, spoken, triple=(one, relation, other), role=ASSISTANT)
+            else:
+                yield Skipped(place, "the relation lacks one of its ends, or its name")
 
 
 def _first(found: dict[str, Any], names: tuple[str, ...]) -> str:

@@ -145,17 +145,13 @@ def renumbered(
     if op == TRUST_SET and "first" in body:
         return {**body, "first": first(body["first"])}
     if op == RECEIPT_PUT:
-        return {**body, "receipts": [_of_receipt(receipt, last) for receipt in body["receipts"]]}
+        # A receipt names the place that it was answered from. The hash there differs in every ledger.
+        receipts = [{**receipt, "head": [last(receipt["head"][0]), ""]} for receipt in body["receipts"]]
+        for receipt in receipts:
+            if type(then := receipt.get("asked", {}).get("believed_at")) is int:
+                receipt["asked"] = {**receipt["asked"], "believed_at": last(then)}
+        return {**body, "receipts": receipts}
     return body
-
-
-def _of_receipt(receipt: dict[str, Any], last: Callable[[int], int]) -> dict[str, Any]:
-    """A receipt names the place that it was answered from. The hash there differs in every ledger."""
-    found = {**receipt, "head": [last(receipt["head"][0]), ""]}
-    asked = receipt.get("asked", {})
-    if type(asked.get("believed_at")) is int:
-        found["asked"] = {**asked, "believed_at": last(asked["believed_at"])}
-    return found
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -175,7 +171,10 @@ class Reader:
             found = _object(number, raw)
             kind = found.pop("type", None)
             if kind == END:
-                self._end(number, found)
+                if found != {"records": self.records, "events": self.events}:
+                    raise Refused(f"line {number}: the file should hold {_short(found)}; some of it is missing", "file")
+                if any(raw.strip() for _, raw in self._lines):
+                    raise Refused(f"line {number}: there is more after the end; export the memory again", "file")
                 return
             if kind == EVENT:
                 self._event(number, found)
@@ -213,12 +212,6 @@ class Reader:
         self.events += 1
         if told["n"] != self.events:
             raise Refused(f"line {number}: event {_short(told['n'])} is in the place of event {self.events}", "file")
-
-    def _end(self, number: int, told: dict[str, Any]) -> None:
-        if told != {"records": self.records, "events": self.events}:
-            raise Refused(f"line {number}: the file should hold {_short(told)}; some of it is missing", "file")
-        if any(raw.strip() for _, raw in self._lines):
-            raise Refused(f"line {number}: there is more after the end; export the memory again", "file")
 
 
 def _object(number: int, raw: bytes) -> dict[str, Any]:

@@ -37,7 +37,13 @@ def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
     """The items of a file and the skipped entries, both in the file's order. `kind` is requirement or testcase."""
     items: dict[str, Item] = {}
     skipped: list[Skipped] = []
-    for index, entry in enumerate(_entries(data, kind)):
+    if kind not in _WRAPPERS:
+        raise ValueError(f"unknown kind {kind!a:.60}: say requirement or testcase")
+    found = strict_json.parse(data)
+    found = found.get(_WRAPPERS[kind]) if isinstance(found, dict) else found
+    if not isinstance(found, list):
+        raise ValueError(f"not a list of {_WRAPPERS[kind]}")
+    for index, entry in enumerate(found):
         try:
             item = _item(entry, kind)
             if item.id in items:
@@ -50,17 +56,6 @@ def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
     return list(items.values()), skipped
 
 
-def _entries(data: bytes, kind: str) -> list[object]:
-    if kind not in _WRAPPERS:
-        raise ValueError(f"unknown kind {kind!a:.60}: say requirement or testcase")
-    found = strict_json.parse(data)
-    if isinstance(found, dict):
-        found = found.get(_WRAPPERS[kind])
-    if not isinstance(found, list):
-        raise ValueError(f"not a list of {_WRAPPERS[kind]}")
-    return found
-
-
 def _item(entry: object, kind: str) -> Item:
     if not isinstance(entry, dict):
         raise ValueError("not an object")
@@ -69,7 +64,12 @@ def _item(entry: object, kind: str) -> Item:
         raise ValueError("has no id" if id in (None, "") else "its id is not text")
     strict_json.check(entry)
     status = "deprecated" if "deprecat" in _text(entry, "status").lower() else "active"
-    return Item(id, kind, _text(entry, "title"), status, _confidence(entry), entry)
+    value = entry.get("confidence")
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise ValueError("confidence: not a number")
+    if value is not None and not 0 <= value <= 1:
+        raise ValueError(f"confidence: {value} is not between 0 and 1")
+    return Item(id, kind, _text(entry, "title"), status, None if value is None else float(value), entry)
 
 
 def _text(entry: dict[str, Any], key: str) -> str:
@@ -77,14 +77,3 @@ def _text(entry: dict[str, Any], key: str) -> str:
     if value is not None and not isinstance(value, str):
         raise ValueError(f"{key}: not text")
     return value or ""
-
-
-def _confidence(entry: dict[str, Any]) -> float | None:
-    value = entry.get("confidence")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("confidence: not a number")
-    if not 0 <= value <= 1:
-        raise ValueError(f"confidence: {value} is not between 0 and 1")
-    return float(value)

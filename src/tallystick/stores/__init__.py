@@ -7,37 +7,32 @@ from typing import TYPE_CHECKING
 from tallystick.records.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tallystick.stores.memorystore.fact_store import SQLiteFactStore as SQLiteFactStore
-    from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore as SQLiteMemoryStore
-    from tallystick.stores.phase.audit import (
-        AuditSink as AuditSink,
-        InMemoryAuditSink as InMemoryAuditSink,
-        JsonlAuditSink as JsonlAuditSink,
+    from tallystick.stores.memorystore import (
+        FactStore as FactStore,
+        MemoryStore as MemoryStore,
+        SQLiteFactStore as SQLiteFactStore,
+        SQLiteMemoryStore as SQLiteMemoryStore,
     )
-    from tallystick.stores.phase.event_log.protocol import (
+    from tallystick.stores.phase import (
+        AuditSink as AuditSink,
+        Diagnostic as Diagnostic,
+        FileBackedMemoryGraphStore as FileBackedMemoryGraphStore,
+        InMemoryAuditSink as InMemoryAuditSink,
         InMemoryMemoryEventLog as InMemoryMemoryEventLog,
+        InMemoryMemoryGraphStore as InMemoryMemoryGraphStore,
+        JsonlAuditSink as JsonlAuditSink,
         JsonlMemoryEventLog as JsonlMemoryEventLog,
         MemoryEventLog as MemoryEventLog,
+        MemoryGraphStore as MemoryGraphStore,
+        PhaseMemoryRuntime as PhaseMemoryRuntime,
     )
-    from tallystick.stores.phase.findings import Diagnostic as Diagnostic
-    from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
-    from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
-    from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
-    from tallystick.stores.phase.runtime import PhaseMemoryRuntime as PhaseMemoryRuntime
-    from tallystick.stores.protocols import FactStore as FactStore, MemoryStore as MemoryStore
 
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "stores.memorystore.fact_store": "SQLiteFactStore",
-        "stores.memorystore.memory_store": "SQLiteMemoryStore",
-        "stores.phase.audit": "AuditSink InMemoryAuditSink JsonlAuditSink",
-        "stores.phase.event_log.protocol": "InMemoryMemoryEventLog JsonlMemoryEventLog MemoryEventLog",
-        "stores.phase.findings": "Diagnostic",
-        "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
-        "stores.phase.graph.base": "InMemoryMemoryGraphStore",
-        "stores.phase.graph.protocol": "MemoryGraphStore",
-        "stores.phase.runtime": "PhaseMemoryRuntime",
-        "stores.protocols": "FactStore MemoryStore",
+        "stores.memorystore": "FactStore MemoryStore SQLiteFactStore SQLiteMemoryStore",
+        "stores.phase": "AuditSink Diagnostic FileBackedMemoryGraphStore InMemoryAuditSink InMemoryMemoryEventLog "
+        "InMemoryMemoryGraphStore JsonlAuditSink JsonlMemoryEventLog MemoryEventLog MemoryGraphStore "
+        "PhaseMemoryRuntime",
     },
 )

@@ -17,6 +17,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,7 +79,9 @@ class PageFolder:
 
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:
         """Every `.md` in it, with its status. Half-written files of a crash are removed on the way."""
-        for prefix, entries in self._listed():
+        own = _entries(self.root) if self.is_there() else []
+        others = [each for each in own if each.name.startswith("@") and each.is_dir(follow_symlinks=False)]
+        for prefix, entries in [("", own), *((f"{each.name}/", _entries(Path(each.path))) for each in others)]:
             for entry in entries:
                 try:
                     if entry.name.endswith(".md") and not entry.name.startswith("."):
@@ -87,16 +90,6 @@ class PageFolder:
                         self._disk.remove(Path(entry.path))
                 except FileNotFoundError:  # somebody removed it meanwhile
                     continue
-
-    def _listed(self) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-        """The entries of the folder, and of those of other users, each with the prefix of its paths."""
-        if not self.is_there():
-            return
-        own = _entries(self.root)
-        yield "", own
-        for each in own:
-            if each.name.startswith("@") and each.is_dir(follow_symlinks=False):
-                yield f"{each.name}/", _entries(Path(each.path))
 
     def is_there(self) -> bool:
         return self.root.is_dir() and not self.root.is_symlink()
@@ -124,7 +117,12 @@ class PageFolder:
         except OSError as error:
             raise NoPage(_why_not(self.root / path, error)) from None
         try:
-            return _read(fd)
+            seen = os.fstat(fd)
+            if not stat.S_ISREG(seen.st_mode):
+                raise NoPage("not a regular file; move it elsewhere")
+            if seen.st_size > _LARGEST:
+                raise NoPage(f"it has {seen.st_size:,} bytes; the limit is {_LARGEST:,}; split it")
+            return Read(_all_of(fd), Stamp.of(seen))  # what is written while we read makes the stamp an old one
         except OSError as error:
             raise NoPage(f"cannot be read: {error.strerror}") from None
         finally:
@@ -138,10 +136,20 @@ class PageFolder:
         if self._is_linked(path):
             raise NoPage(_LINKED)
         ensure_folder(self._disk, target.parent)
-        opened = self._open(target) if before else None
+
+        def must_be_as_before() -> None:
+            if self._is_linked(path) or self.stamp(path) != (before.stamp if before else None):
+                raise Raced
+
+        try:
+            opened = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC) if before else None
+        except FileNotFoundError:
+            raise Raced from None
+        except OSError as error:
+            raise NoPage(_why_not(target, error)) from None
         try:
             mode = stat.S_IMODE(os.fstat(opened).st_mode) if opened is not None else 0o600
-            self._replace(target, data, mode, lambda: self._must_be(path, before))
+            self._replace(target, data, mode, must_be_as_before)
             if opened is not None and before and Stamp.of(os.fstat(opened))[:2] != before.stamp[:2]:
                 self._replace(target, _all_of(opened), mode)  # somebody wrote into it while we did
                 raise Raced
@@ -152,18 +160,6 @@ class PageFolder:
         if seen is None:
             raise Raced
         return seen.settled(time.time_ns())
-
-    def _must_be(self, path: str, before: Read | None) -> None:
-        if self._is_linked(path) or self.stamp(path) != (before.stamp if before else None):
-            raise Raced
-
-    def _open(self, target: Path) -> int:
-        try:
-            return os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise Raced from None
-        except OSError as error:
-            raise NoPage(_why_not(target, error)) from None
 
     def _replace(self, target: Path, data: bytes, mode: int, check: Callable[[], None] | None = None) -> None:
         """`check` runs last, when only the rename is left."""
@@ -205,10 +201,8 @@ class PageFolder:
         return is_there
 
     def _unlink(self, path: Path) -> None:
-        try:
+        with suppress(FileNotFoundError):
             self._disk.remove(path)
-        except FileNotFoundError:
-            return
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -218,15 +212,6 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return list(entries)
     except (PermissionError, FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _read(fd: int) -> Read:
-    seen = os.fstat(fd)
-    if not stat.S_ISREG(seen.st_mode):
-        raise NoPage("not a regular file; move it elsewhere")
-    if seen.st_size > _LARGEST:
-        raise NoPage(f"it has {seen.st_size:,} bytes; the limit is {_LARGEST:,}; split it")
-    return Read(_all_of(fd), Stamp.of(seen))  # what is written while we read makes the stamp an old one
 
 
 def _all_of(fd: int) -> bytes:

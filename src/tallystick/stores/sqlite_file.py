@@ -59,10 +59,15 @@ FIRST = 1
 _OF_SQLITE = ("rowid", "_rowid_", "oid")  # a column so named would hide SQLite's own
 _NO_STORE = "no store here yet; call bootstrap() first"
 
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
-_BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
-_NO_ENTRY = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}
-_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+_ERRORS: tuple[tuple[set[int], type[TallystickError], str], ...] = (
+    ({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}, Busy,
+     "another process is writing; try again"),
+    ({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}, Damaged,
+     "{reason}; restore it from a copy, or name another file"),
+    ({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_CANTOPEN}, NotWritable,
+     "{reason}; name another file, or ask its owner"),
+    ({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}, NotWritten, "{reason}; free some space, then try again"),
+)  # fmt: skip
 
 _LOCKS: weakref.WeakValueDictionary[str, threading.Lock] = weakref.WeakValueDictionary()
 _LOCKS_LOCK = threading.Lock()
@@ -238,15 +243,9 @@ def explained(path: Path) -> Iterator[None]:
 
 def sqlite_error(path: Path | str, code: int, reason: str) -> TallystickError | None:
     """The error that SQLite's code stands for; None, if the request itself is wrong."""
-    code &= 0xFF
-    if code in _BUSY:
-        return Busy(f"{path}: another process is writing; try again")
-    if code in _BROKEN:
-        return Damaged(f"{path}: {reason}; restore it from a copy, or name another file")
-    if code in _NO_ENTRY:
-        return NotWritable(f"{path}: {reason}; name another file, or ask its owner")
-    if code in _NO_ROOM:
-        return NotWritten(f"{path}: {reason}; free some space, then try again")
+    for codes, kind, way in _ERRORS:
+        if code & 0xFF in codes:
+            return kind(f"{path}: {way.format(reason=reason)}")
     return None
 
 

@@ -246,7 +246,11 @@ _FAVOURED = frozenset(("favourite", "preferred", "default", "primary", "main", "
 
 def _two_values(one: Claim, other: Claim) -> Conflict | None:
     """Whether two values of the same predicate exclude each other."""
-    tense, base = _base(one.predicate)
+    tense, base = "", one.predicate
+    for start, bare, when in _TENSES:
+        if one.predicate.startswith(start):
+            tense, base = when, bare + one.predicate[len(start) :]
+            break
     sorts = _HOLDS_ONE.get(base, "")
     if not sorts and base.startswith("is ") and base.split()[1] in grammar.STATES:
         sorts = _ANY + "v"  # "is called", "is located in", "is due": all of them hold one value
@@ -268,7 +272,11 @@ def _two_values(one: Claim, other: Claim) -> Conflict | None:
             return None
         if base == "is in" and differ[0] == 0 and len(words) > 1:
             return None  # "in 5 minutes": from when?
-        return _two_exact(one.shape, words, other_words, differ, tense)
+        if all(_may_be_same(words[each], other_words[each], one.shape[each]) for each in differ):
+            return None
+        score = _PAST if tense == "was" else SURE if len(differ) == 1 else _SEVERAL
+        ours, theirs = (" ".join(shown(each[at]) for at in differ) for each in (words, other_words))
+        return Conflict(_KINDS.get(one.shape[differ[0]], "value"), score, f"{ours} against {theirs}")
     return None if tense else _two_wordings(one, other, set(words), set(other_words), sorts)
 
 
@@ -280,25 +288,8 @@ def _ranked(words: list[str]) -> tuple[str, ...]:
     return ()
 
 
-def _base(predicate: str) -> tuple[str, str]:
-    """A predicate without its time: "was" for what is past, "will" for what is to come, "" for what is."""
-    if predicate.startswith("did "):
-        return "was", predicate[4:]
-    if predicate.startswith("was"):
-        return "was", "is" + predicate[3:]
-    if predicate.startswith("will "):
-        return "will", "is" + predicate[7:] if predicate.startswith("will be") else predicate[5:]
-    return "", predicate
-
-
-def _two_exact(shape: str, words: list[str], other_words: list[str], differ: list[int], tense: str) -> Conflict | None:
-    """Two numbers, dates, links or codes in the same place of otherwise the same words."""
-    if all(_may_be_same(words[each], other_words[each], shape[each]) for each in differ):
-        return None
-    score = _PAST if tense == "was" else SURE if len(differ) == 1 else _SEVERAL
-    ours, theirs = (" ".join(shown(each[at]) for at in differ) for each in (words, other_words))
-    why = f"{ours} against {theirs}"
-    return Conflict(_KINDS.get(shape[differ[0]], "value"), score, why)
+# How a predicate begins, what stands for that without its time, and the time.
+_TENSES = (("did ", "", "was"), ("was", "is", "was"), ("will be", "is", "will"), ("will ", "", "will"))
 
 
 _KINDS = {NUMBER: "number", kinds.DATE: "date", kinds.TIME: "date", kinds.WEEKDAY: "date", kinds.MONTH: "date"}
@@ -333,20 +324,15 @@ def _may_be_same(word: str, other: str, kind: str) -> bool:
         return short == long or long.startswith(short + ".") or ("." in short and long.rstrip("0") == short.rstrip("0"))
     if kind == kinds.MONTH and "--" in (word[:2], other[:2]):
         return word[-2:] == other[-2:]
-    return kind == kinds.DATE and _may_be_same_day(word, other)
-
-
-def _may_be_same_day(word: str, other: str) -> bool:
+    if kind != kinds.DATE:
+        return False
     if "-" not in word or "-" not in other:  # which of 3/5/2026 is the month?
         numbers, others = ({int(part) for part in _DIGITS.findall(each)} for each in (word, other))
         return numbers <= others or others <= numbers
     if "--" in (word[:2], other[:2]):
-        return _day(word) == _day(other)
+        day, other_day = (each[2:7] if each[:2] == "--" else each[5:10] for each in (word, other))
+        return day == other_day
     return word.startswith(other) or other.startswith(word)
-
-
-def _day(word: str) -> str:
-    return word[2:7] if word[:2] == "--" else word[5:10]
 
 
 _DIGITS = re.compile(r"\d+")

@@ -91,17 +91,12 @@ def _with(verb: str, ending: str) -> set[str]:
     return {verb[:-1] + ending} if verb.endswith("e") else {verb + ending, verb + verb[-1] + ending}
 
 
-def _forms() -> dict[str, tuple[str, str]]:
-    forms: dict[str, tuple[str, str]] = {}
-    for verb in _VERBS.split():
-        for ending, form in (("ing", GOING), ("ed", PAST), ("s", THIRD)):
-            forms |= dict.fromkeys(_with(verb, ending), (verb, form))
-    forms |= {form: (verb, PAST) for form, verb in _IRREGULAR.items()}
-    forms |= {verb: (verb, BARE) for verb in _VERBS.split()}
-    return forms
-
-
-FORMS = _forms()  # every form of every verb: its bare form, and which it is
+_ENDINGS = (("ing", GOING), ("ed", PAST), ("s", THIRD))
+FORMS = {  # every form of every verb: its bare form, and which it is
+    **{form: (verb, kind) for verb in _VERBS.split() for ending, kind in _ENDINGS for form in _with(verb, ending)},
+    **{form: (verb, PAST) for form, verb in _IRREGULAR.items()},
+    **{verb: (verb, BARE) for verb in _VERBS.split()},
+}
 
 
 def singular(word: str) -> str:
@@ -257,19 +252,12 @@ def _undenied(words: list[Word]) -> tuple[list[Word] | None, bool]:
     if words and words[-1][0] == "always":
         words = words[:-1]
     texts = {text for text, _ in words}
-    if words and _is_unclear(words):
+    text, kind = words[0] if words else ("", "")  # "it", "a room", "2 rooms", "what": which one is meant?
+    if text in RELATIVE or (text in UNCLEAR if len(words) == 1 else text in VAGUE or kind == kinds.NUMBER):
         return None, False
     if "no" in texts or not texts.isdisjoint(DENIALS) or not texts.isdisjoint(_WHOSE):
         return None, False
     return words, is_denied
-
-
-def _is_unclear(words: list[Word]) -> bool:
-    """Whether the subject cannot be identified: "it", "a room", "2 rooms", "what"."""
-    text, kind = words[0]
-    if len(words) == 1:
-        return text in UNCLEAR or text in RELATIVE
-    return text in VAGUE or text in RELATIVE or kind == kinds.NUMBER
 
 
 _WHOSE = frozenset(("his", "her", "its", "their", "those", "only"))

@@ -132,8 +132,15 @@ def _split(chunk: str, opens: str, closes: str, words: list[Word]) -> None:
     tail = core[len(kept) :]
     if kept[-1:] == "'" and not kept[-2:-1].isdigit():
         kept = kept[:-1]
-    if not kept or _SIGNS.issuperset(kept):
-        _sign(chunk, words)
+    if not kept or _SIGNS.issuperset(kept):  # punctuation alone: a pause, or a word of its own, like ":)"
+        if chunk in ("=", ":=", "==", "->", "=>", "→"):
+            words.append(("is", EQUALS))
+        elif not _SIGNS.issuperset(chunk):
+            words.append((chunk, PLAIN))
+        elif chunk not in ("-", "*", "•", "·"):
+            _tail(chunk, words)
+        elif words:
+            words.append((",", COMMA))
         return
     if kept.isalpha():
         words.append(_of_letters(kept))
@@ -145,18 +152,6 @@ def _split(chunk: str, opens: str, closes: str, words: list[Word]) -> None:
         _odd(kept, words)
     if tail:
         _tail(tail, words)
-
-
-def _sign(chunk: str, words: list[Word]) -> None:
-    """A chunk of punctuation alone: a pause, or a word of its own, like ":)"."""
-    if chunk in ("=", ":=", "==", "->", "=>", "→"):
-        words.append(("is", EQUALS))
-    elif not _SIGNS.issuperset(chunk):
-        words.append((chunk, PLAIN))
-    elif chunk not in ("-", "*", "•", "·"):
-        _tail(chunk, words)
-    elif words:
-        words.append((",", COMMA))
 
 
 def _tail(tail: str, words: list[Word]) -> None:
@@ -176,8 +171,15 @@ _PAUSES = frozenset(",-–—―")
 
 def _odd(kept: str, words: list[Word]) -> None:
     """Apostrophes, links, hyphens, emoji: no digit among them."""
-    if "'" in kept or "’" in kept:
-        _short(kept.replace("’", "'"), words)
+    if "'" in kept or "’" in kept:  # "isn't" is "is not"; "it's" is "it is"; "Ana's" is Ana as an owner
+        kept = kept.replace("’", "'")
+        low = kept.lower()
+        front, ending = _short_form(low)
+        words.append((front or low, PLAIN if low[:1] == kept[:1] or low in ("can't", "won't", "shan't") else NAME))
+        if ending == "'s" and front not in _POINTING:
+            words.append(("'s", OWNER))
+        elif ending:
+            words.append((_ENDINGS[ending], PLAIN))
     elif "=" in kept[1:-1] and "/" not in kept:
         left, _, right = kept.partition("=")
         words += ((left.lower(), PLAIN), ("is", EQUALS), (right, CODE if not right.isalpha() else PLAIN))
@@ -190,18 +192,6 @@ def _odd(kept: str, words: list[Word]) -> None:
     else:
         low = kept.lower()
         words.append((_SPELT.get(low, low), PLAIN) if low == kept else (low, NAME))
-
-
-def _short(kept: str, words: list[Word]) -> None:
-    """ "isn't" is "is not"; "it's" is "it is"; "Ana's" is Ana as an owner."""
-    low = kept.lower()
-    front, ending = _short_form(low)
-    kind = PLAIN if low[:1] == kept[:1] or low in ("can't", "won't", "shan't") else NAME
-    words.append((front or low, kind))
-    if ending == "'s" and front not in _POINTING:
-        words.append(("'s", OWNER))
-    elif ending:
-        words.append((_ENDINGS[ending], PLAIN))
 
 
 def _short_form(low: str) -> tuple[str, str]:
@@ -370,7 +360,14 @@ def tokens_of(text: str, start: int) -> list[Token]:
         word = bare.rstrip(_BACK)
         tail = bare[len(word) :]
         if word:
-            _add(tokens, word, start + first)
+            at, low = start + first, word.lower().replace("’", "'")
+            if len(low) != len(word):
+                low = word  # a character that grows in lowercase: such a word is in no list
+            front, ending = _SLOPPY.get(low) or _short_form(low)
+            cut = len(front) if low in _SLOPPY else len(low) - len(ending)
+            tokens.append(Token(word[:cut], front or low, at, at + cut))
+            if ending:
+                tokens.append(Token(word[cut:], ending, at + cut, at + len(word)))
         if tail or not word:
             _mark(tokens, next((_MARKS[sign] for sign in tail or raw if sign in _MARKS), ""))
     return tokens
@@ -379,17 +376,6 @@ def tokens_of(text: str, start: int) -> list[Token]:
 def _mark(tokens: list[Token], mark: str) -> None:
     if tokens and mark:
         tokens[-1] = tokens[-1]._replace(mark=mark)
-
-
-def _add(tokens: list[Token], word: str, at: int) -> None:
-    low = word.lower().replace("’", "'")
-    if len(low) != len(word):
-        low = word  # a character that grows in lowercase: such a word is in no list
-    front, ending = _SLOPPY.get(low) or _short_form(low)
-    cut = len(front) if low in _SLOPPY else len(low) - len(ending)
-    tokens.append(Token(word[:cut], front or low, at, at + cut))
-    if ending:
-        tokens.append(Token(word[cut:], ending, at + cut, at + len(word)))
 
 
 class Phrases:

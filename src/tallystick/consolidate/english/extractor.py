@@ -78,8 +78,11 @@ def subject_at(tokens: list[Token], cast: Cast) -> Subject | None:
         one = _meant(low, cast.people)
         return Subject(one, 1, -0.1, is_third=low != "they") if one else None
     owner, at = owner_at(tokens, cast)
-    if owner and (of_owner := _of_owner(tokens, owner, at)):
-        return of_owner
+    relation, after = relation_at(tokens, at) if owner else ("", at)
+    if relation and after < len(tokens):
+        count = 0 if tokens[after - 1].mark else name_at(tokens, after)
+        name = values.text_of(tokens[after : after + count]) if count else f"{owner}'s {relation}"
+        return Subject(name, after + count, -0.05, False, owner, relation, True)
     if owner and tokens[at - 1].low != "'s":
         return None
     count = name_at(tokens, 0)
@@ -99,15 +102,6 @@ def owner_at(tokens: list[Token], cast: Cast) -> tuple[str, int]:
     if count and count < len(tokens) and tokens[count].low == "'s":
         return values.text_of(tokens[:count]), count + 1
     return "", 0
-
-
-def _of_owner(tokens: list[Token], owner: str, at: int) -> Subject | None:
-    relation, after = relation_at(tokens, at)
-    if not relation or after >= len(tokens):
-        return None
-    count = 0 if tokens[after - 1].mark else name_at(tokens, after)
-    name = values.text_of(tokens[after : after + count]) if count else f"{owner}'s {relation}"
-    return Subject(name, after + count, -0.05, False, owner, relation, True)
 
 
 def _meant(pronoun: str, people: list[Person]) -> str:
@@ -256,7 +250,11 @@ def sentences_of(content: str) -> Iterator[Sentence]:
         else:
             is_listed = text[start:end].rstrip().endswith(":") and not _ABOUT_SELF.search(text, start, end)
         if not is_muted:
-            yield from _in_line(text, start, end, speaker)
+            for stop in _END.finditer(text, start, end):
+                if not (stop[0] == "." and _is_short(text, start, stop.start())):
+                    yield from _sentence(text, start, stop.end(), speaker)
+                    start = stop.end()
+            yield from _sentence(text, start, end, speaker)
 
 
 def _blot(match: re.Match[str]) -> str:
@@ -273,30 +271,17 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
     """Where each line begins and ends; a long line and one that goes on in lowercase are one."""
     last: tuple[int, int] | None = None
     for match in _LINE.finditer(text):
-        if last and _goes_on(text, *last, match):
-            last = (last[0], match.end())
-            continue
         if last:
+            before = text[max(last[0], last[1] - 3) : last[1]].rstrip()
+            is_next = match.start() - last[1] <= 2 and text.count("\n", last[1], match.start()) <= 1
+            is_open = last[1] - last[0] > 40 and before[-1:] not in tuple(".!?:;…") and bool(before)
+            if is_next and is_open and not _MARKER.match(match[0]) and match[0].lstrip()[:1].islower():
+                last = (last[0], match.end())
+                continue
             yield last
         last = match.span()
     if last:
         yield last
-
-
-def _goes_on(text: str, start: int, end: int, line: re.Match[str]) -> bool:
-    is_next = line.start() - end <= 2 and text.count("\n", end, line.start()) <= 1
-    before = text[max(start, end - 3) : end].rstrip()
-    is_open = end - start > 40 and before[-1:] not in tuple(".!?:;…") and bool(before)
-    return is_next and is_open and not _MARKER.match(line[0]) and line[0].lstrip()[:1].islower()
-
-
-def _in_line(text: str, start: int, end: int, speaker: str | None) -> Iterator[Sentence]:
-    for stop in _END.finditer(text, start, end):
-        if stop[0][0] == "." and len(stop[0]) == 1 and _is_short(text, start, stop.start()):
-            continue
-        yield from _sentence(text, start, stop.end(), speaker)
-        start = stop.end()
-    yield from _sentence(text, start, end, speaker)
 
 
 def _is_short(text: str, start: int, dot: int) -> bool:
@@ -318,6 +303,7 @@ def _sentence(text: str, start: int, end: int, speaker: str | None) -> Iterator[
 # --- sentences that are not read
 
 _SUBJECTS = set_of("i you we he she they it there this that my your the anyone anybody someone")
+_ASK_ALONE = set_of("who what how why which whose whom")
 _KIDDING = Phrases(
     "just kidding", "only kidding", "i'm kidding", "i was kidding", "kidding", "just joking", "i'm joking", "jk",
     "only joking", "i'm just kidding",
@@ -336,7 +322,9 @@ def is_unread(tokens: list[Token], text: str) -> bool:
     rest = tokens[max(HEDGES.begin(tokens), LEADS.begin(tokens)) :]  # they may hold a forbidden word: "as I said"
     capitals = [token.text.isupper() for token in tokens if len(token.text) > 1 and token.text[0].isalpha()]
     is_shouted = len(capitals) > 2 and sum(capitals) > len(capitals) * 0.6  # names cannot be told from other words
-    if not rest or _is_order(rest) or _is_question(rest) or is_shouted:
+    if not rest or _is_order(rest) or is_shouted:
+        return True
+    if len(rest) > 1 and rest[0].low in ASKS and (rest[1].low in _SUBJECTS or rest[0].low in _ASK_ALONE):
         return True
     return any(token.low in UNREAL or token.low in SAID for token in rest)
 
@@ -353,21 +341,10 @@ def asks_for_fiction(tokens: list[Token]) -> bool:
     return (lows[0] in MAKES_UP and len(lows) > 1) or is_role or lows[:4] == ["tell", "me", "a", "story"]
 
 
-def takes_back(tokens: list[Token]) -> bool:
-    """ "Just kidding": the sentence before it is not meant."""
-    return len(tokens) <= 8 and (_KIDDING.begin(tokens) > 0 or _KIDDING.end(tokens) > 0)
-
-
 def _is_order(tokens: list[Token]) -> bool:
     first, *rest = _without_please(tokens)
     is_named = bool(rest) and rest[0].low in ("works", "lives", "is", "has", "likes", "'s", "'m")
     return first.low in ORDERS and not first.mark and not is_named
-
-
-def _is_question(tokens: list[Token]) -> bool:
-    if tokens[0].low not in ASKS or len(tokens) < 2:
-        return False
-    return tokens[1].low in _SUBJECTS or tokens[0].low in ("who", "what", "how", "why", "which", "whose", "whom")
 
 
 _LEAST = 0.3
@@ -427,8 +404,8 @@ class _Reader:
         tokens = tokens_of(sentence.text, sentence.start)
         if not tokens:
             return True
-        if takes_back(tokens):
-            del self.found[self.before :]
+        if len(tokens) <= 8 and (_KIDDING.begin(tokens) or _KIDDING.end(tokens)):
+            del self.found[self.before :]  # "Just kidding": the sentence before it is not meant
             return True
         if asks_for_fiction(tokens):
             return False
@@ -488,7 +465,6 @@ class _Reader:
             return rest
         return clause
 
-
     def _drafts(self, clause: list[Token], subject: Subject | None) -> list[tuple[Draft, str, bool]]:
         if found := self._owned(clause) or self._called(clause):
             return found
@@ -511,7 +487,6 @@ class _Reader:
             return [(draft, subject.name, verb.is_hedged) for draft in verbs.read_verb(said)]
         drafts = _as_relative(said, subject, self.cast) or _as_called(said, subject) or verbs.read_being(said)
         return [(draft, subject.name, verb.is_hedged) for draft in drafts]
-
 
     def _predication(self, clause: list[Token], verb: Verb, is_first: bool) -> Predication:
         rest = clause[verb.next :]
@@ -546,7 +521,6 @@ class _Reader:
         whole = self.content[rest[0].start : rest[-1].end] if rest else ""
         return [(draft, owner, verb.is_hedged) for draft in verbs.read_own(predicate, said, whole)]
 
-
     def _called(self, clause: list[Token]) -> list[tuple[Draft, str, bool]]:
         """ "call me Ana", "everyone calls me Ana", "email me at …"."""
         lows = [token.low for token in clause[:3]]
@@ -555,7 +529,6 @@ class _Reader:
             return []
         called = values.person(clause[at:])
         return [(Draft("name", called, clause[-1].end, 0.6), self.cast.speaker, False)] if called else []
-
 
     # --- "no, at Initech"
 

@@ -59,8 +59,10 @@ class Predication:
         parts = [Part("", [])]
         for token in self.words:
             low = token.low
-            if low in CONNECTS and not self._joins_names(parts[-1].words, token):
-                break
+            if low in CONNECTS:
+                before, after = parts[-1].words[-1:], self.words[self.words.index(token) + 1 :][:1]
+                if not (token.text == "&" and all(each and each[0].is_name for each in (before, after))):
+                    break  # no "Marks & Spencer"
             if low in PREPOSITIONS:
                 parts.append(Part(low, []))
             elif low == "or":
@@ -74,11 +76,6 @@ class Predication:
             elif token.mark:
                 break
         return [part for part in parts if part.words]
-
-    def _joins_names(self, before: list[Token], token: Token) -> bool:
-        """ "Marks & Spencer"."""
-        after = self.words[self.words.index(token) + 1 :]
-        return token.text == "&" and bool(before) and before[-1].is_name and bool(after) and after[0].is_name
 
     def part(self, *prepositions: str) -> list[Token]:
         """The words after the first of these prepositions; "" is right after the verb."""

@@ -49,10 +49,8 @@ class Rule(NamedTuple):
 
 
 _DIRECT = ("",)
-_WORK = (
-    Rule(("at", "for"), "works_at", values.organisation),
-    Rule(("as",), "works_as", values.role),
-)
+_WORK = (Rule(("at", "for"), "works_at", values.organisation), Rule(("as",), "works_as", values.role))
+_AS_NEW = Rule(("as",), "works_as", values.role, BEGAN, 0.55)
 _LIVE = (Rule(("in",), "lives_in", values.place),)
 _MOVE = (Rule(("to",), "lives_in", values.place, BEGAN, place_of_old="from"),)
 _SWITCH = (Rule(("to",), "uses", values.known_tool, BEGAN, place_of_old="from"),)
@@ -62,21 +60,12 @@ _TEAM = (Rule(_DIRECT, "manages", values.team),)
 _IN_CODE = (Rule(("in",), "uses", values.known_tool),)
 
 RULES: dict[str, tuple[Rule, ...]] = {
-    "work": _WORK,
-    "live": _LIVE,
-    "reside": _LIVE,
-    "move": _MOVE,
-    "relocate": _MOVE,
-    "switch": _SWITCH,
-    "migrate": _SWITCH,
-    "start": (
-        Rule(("at",), "works_at", values.employer, BEGAN, 0.55),
-        Rule(("as",), "works_as", values.role, BEGAN, 0.55),
-    ),
+    "work": _WORK, "live": _LIVE, "reside": _LIVE, "move": _MOVE, "relocate": _MOVE, "switch": _SWITCH,
+    "migrate": _SWITCH, "code": _IN_CODE, "program": _IN_CODE, "manage": _TEAM, "lead": _TEAM,
+    "start": (Rule(("at",), "works_at", values.employer, BEGAN, 0.55), _AS_NEW),
     "join": (
         Rule(_DIRECT, "member_of", values.group, BEGAN),
-        Rule(_DIRECT, "works_at", values.employer, BEGAN, 0.5),
-        Rule(("as",), "works_as", values.role, BEGAN, 0.55),
+        Rule(_DIRECT, "works_at", values.employer, BEGAN, 0.5), _AS_NEW,
     ),
     "leave": (Rule(_DIRECT, "works_at", values.employer, ENDED, 0.45),),
     "quit": (Rule(_DIRECT, "works_at", values.employer, ENDED, 0.5),),
@@ -85,17 +74,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "hate": _DISLIKE, "dislike": _DISLIKE, "detest": _DISLIKE, "loathe": _DISLIKE, "despise": _DISLIKE,
     "can't stand": _DISLIKE, "can't bear": _DISLIKE,
     "use": (Rule(_DIRECT, "uses", values.tool, takes_list=True),),
-    "code": _IN_CODE,
-    "program": _IN_CODE,
     "speak": (Rule(_DIRECT, "speaks", values.language, confidence=0.65, takes_list=True),),
     "know": (Rule(_DIRECT, "knows", values.known, confidence=0.55, takes_list=True),),
     "own": (Rule(_DIRECT, "owns", values.thing),),
     "have": (Rule(_DIRECT, "owns", values.possession, confidence=0.55),),
     "buy": (Rule(_DIRECT, "owns", values.possession, BEGAN, 0.55),),
-    "study": (
-        Rule(_DIRECT, "studies", values.thing),
-        Rule(("at",), "studies_at", values.school),
-    ),
+    "study": (Rule(_DIRECT, "studies", values.thing), Rule(("at",), "studies_at", values.school)),
     "attend": (Rule(_DIRECT, "studies_at", values.school, confidence=0.5),),
     "major": (Rule(("in",), "studies", values.thing),),
     "graduate": (Rule(("from",), "studied_at", values.name, BEGAN),),
@@ -105,8 +89,6 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(("for",), "member_of", values.name, confidence=0.5),
     ),
     "report": (Rule(("to",), "reports_to", values.person),),
-    "manage": _TEAM,
-    "lead": _TEAM,
     "marry": (Rule(_DIRECT, "married_to", values.person, BEGAN),),
     "divorce": (Rule(_DIRECT, "married_to", values.person, ENDED),),
     "come": (Rule(("from",), "comes_from", values.place),),
@@ -158,7 +140,11 @@ def _apply(rule: Rule, clause: Predication, stance: str) -> list[Draft]:
         return []
     if rule.place_of_old and clause.direct():
         return []  # "I moved Bob to Berlin"
-    found = _objects(rule, clause)
+    if rule.takes_list:
+        found = clause.listed(rule.kind)
+    else:
+        words = clause.direct() if rule.prepositions == _DIRECT else clause.part(*rule.prepositions)
+        found = [(each, trimmed(words)[-1].end)] if (each := rule.kind(words)) else []
     if not found:
         return []
     if verb.is_over and verb.is_past and rule.predicate in ("likes", "dislikes"):
@@ -182,14 +168,6 @@ def _apply(rule: Rule, clause: Predication, stance: str) -> list[Draft]:
 
 
 _OTHER_TIME = set_of("when as after before while once at")  # "when I was six": words that are not understood
-
-
-def _objects(rule: Rule, clause: Predication) -> list[tuple[str, int]]:
-    if rule.takes_list:
-        return clause.listed(rule.kind)
-    words = clause.direct() if rule.prepositions == _DIRECT else clause.part(*rule.prepositions)
-    each = rule.kind(words)
-    return [(each, trimmed(words)[-1].end)] if each else []
 
 
 def _fits(verb: Verb, stance: str, clause: Predication) -> bool:
@@ -314,17 +292,14 @@ def _give_up(clause: Predication) -> list[Draft]:
     return [Draft("does", what, max(words[0].end, clause.last), 0.6, True)] if what else []
 
 
-def _lose(clause: Predication) -> list[Draft]:
-    """ "lost my job at Acme"."""
-    is_job = [token.low for token in clause.words[:3]] == ["my", "job", "at"]
-    return _apply(Rule(("at",), "works_at", values.employer, ENDED, 0.55), clause, ENDED) if is_job else []
-
-
 def _get(clause: Predication) -> list[Draft]:
-    """ "got married to Bob", "got a job at Acme", "got a puppy"."""
+    """ "got married to Bob", "got a job at Acme", "got a puppy", "lost my job at Acme"."""
+    lows = [token.low for token in clause.words[:5]]
+    if clause.verb.bare == "lose":
+        lost = Rule(("at",), "works_at", values.employer, ENDED, 0.55)
+        return _apply(lost, clause, ENDED) if lows[:3] == ["my", "job", "at"] else []
     if clause.verb.tense not in ("past", "done") or clause.verb.is_denied or not clause.words:
         return []
-    lows = [token.low for token in clause.words[:5]]
     if lows[:2] == ["married", "to"]:
         return _apply(Rule(("to",), "married_to", values.person, BEGAN), clause, BEGAN)
     if lows[0] in ("a", "the") and ("job" in lows or "position" in lows) and "at" in lows:
@@ -350,7 +325,7 @@ def _study(clause: Predication) -> list[Draft]:
 
 _SPECIAL: dict[str, Callable[[Predication], list[Draft]]] = {
     "prefer": _prefer, "have": _pet, "adopt": _pet, "decide": _decide, "plan": _plan, "quit": _give_up,
-    "stop": _give_up, "give": _give_up, "get": _get, "study": _study, "lose": _lose, "choose": _decide, "opt": _decide,
+    "stop": _give_up, "give": _give_up, "get": _get, "study": _study, "lose": _get, "choose": _decide, "opt": _decide,
 }  # fmt: skip
 
 

@@ -158,18 +158,14 @@ def holds(left: Any, sign: str, right: Any) -> bool:
 
 def compare(column: Column, sign: str, value: Value) -> Test:
     """A column against a value. `sign` is one of = != < <= > >=."""
-    return Test(_compared(column, sign, value), *_sql(column, sign, value))
-
-
-def _sql(column: Column, sign: str, value: Value) -> tuple[str, tuple[object, ...]]:
-    """A comparison of a column that the table has; of metadata, a search for the bytes of a text."""
+    sql, values = "", tuple[object, ...]()
     if isinstance(value, datetime):
-        return f"timestamp {sign} ?", (stamp(value),)
-    if column.is_text and column.name != "content":
-        return f"{column.name} {sign} ?", (value,)
-    if column.name == "metadata" and sign == "=" and isinstance(value, str) and _PLAIN.fullmatch(value):
-        return "instr(metadata, ?)", (orjson.dumps(value),)
-    return "", ()
+        sql, values = f"timestamp {sign} ?", (stamp(value),)
+    elif column.is_text and column.name != "content":
+        sql, values = f"{column.name} {sign} ?", (value,)
+    elif column.name == "metadata" and sign == "=" and isinstance(value, str) and _PLAIN.fullmatch(value):
+        sql, values = "instr(metadata, ?)", (orjson.dumps(value),)  # a search for the bytes of a text
+    return Test(_compared(column, sign, value), sql, values)
 
 
 def _compared(column: Column, sign: str, value: Value) -> Callable[[Row], bool]:

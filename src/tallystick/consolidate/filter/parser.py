@@ -42,7 +42,7 @@ _TESTS = "= != < <= > >= IN BETWEEN LIKE IS NULL"
 _CONSTANTS: dict[str, int | None] = {"TRUE": 1, "FALSE": 0, "NULL": None}
 _KEYWORDS = frozenset(["AND", "OR", "NOT", "IN", "BETWEEN", "LIKE", "ESCAPE", "IS", *_CONSTANTS])
 
-_SPACE = re.compile(r"[ \t\r\n\f\v]*+")
+_SPACE = " \t\r\n\f\v"
 _TOKEN = re.compile(
     r"""(?P<text>'(?>(?:[^']++|'')*)')
       | (?P<quoted>"(?>(?:[^"]++|"")*)")
@@ -119,13 +119,12 @@ class _Reader:
         if found := _UNSTORABLE.search(text):
             raise self.wrong(found.start(), "this character cannot be stored as text; leave it out")
         self._tokens: list[Token] = []
-        while (at := self._past_space()) < len(text):
+        at = len(text) - len(text.lstrip(_SPACE))
+        while at < len(text):
             self._tokens.append(self._token(at))
+            end = self._tokens[-1].end
+            at = len(text) - len(text[end:].lstrip(_SPACE))
         self._tokens.append(Token("end", "", len(text), len(text)))
-
-    def _past_space(self) -> int:
-        found = _SPACE.match(self._text, self._tokens[-1].end if self._tokens else 0)
-        return found.end() if found else 0
 
     def _token(self, at: int) -> Token:
         """Right after a name a dot is no decimal point, and right after that dot any word is a key."""

@@ -28,7 +28,7 @@ from tallystick.decide import (
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import Verdict, gate
-from tallystick.decide.quarantine import quarantine
+from tallystick.decide.review_request import quarantine
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name

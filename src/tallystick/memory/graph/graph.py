@@ -47,8 +47,8 @@ from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, thing
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.phase.graph import merge as merging
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 from tallystick.stores.phase.graph.merge import WORTH_ASKING, Likeness, Outcome
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 from tallystick.stores.phase.graph.traverse import MAX_HOPS, Expansion, Limits, Way, expand, resolve, shortest_path
 
 Answer = TypeVar("Answer")

@@ -48,7 +48,12 @@ def migrate(db_path: str | os.PathLike[str]) -> str:
         recorded = MigrationContext.configure(conn).get_current_heads()
         if not recorded and inspect(conn).get_table_names():
             _adopt(conn, scripts, os.fspath(db_path))
-        _must_be_known(recorded, scripts, os.fspath(db_path))
+        known = {script.revision for script in scripts.walk_revisions()}
+        for revision in (each for each in recorded if each not in known):
+            raise Refused(
+                f"{os.fspath(db_path)} is at revision {revision!r}, which this tallystick does not know; "
+                "upgrade tallystick", "unsupported"
+            )  # fmt: skip
         command.upgrade(config, "head")
         return str(scripts.get_current_head())
 
@@ -80,16 +85,6 @@ def _config(conn: Connection) -> Config:
     config = Config(attributes={"connection": conn})
     config.set_main_option("script_location", SCRIPTS)
     return config
-
-
-def _must_be_known(recorded: tuple[str, ...], scripts: ScriptDirectory, path: str) -> None:
-    known = {script.revision for script in scripts.walk_revisions()}
-    for revision in recorded:
-        if revision not in known:
-            raise Refused(
-                f"{path} is at revision {revision!r}, which this tallystick does not know; "
-                "upgrade tallystick", "unsupported"
-            )
 
 
 def _adopt(conn: Connection, scripts: ScriptDirectory, path: str) -> None:

@@ -523,13 +523,10 @@ def number(name: str, value: object, *, least: float = -inf, limit: float = inf)
             found = inf
         if isfinite(found) and least <= found <= limit:
             return found
-    raise Refused(f"{name} is {_range(least, limit)}, not {quoted(value)}")
-
-
-def _range(least: float, limit: float) -> str:
+    wanted = f"a finite number of {least:g} or more" if isfinite(least) else "a finite number"
     if isfinite(limit):
-        return f"a number from {least:g} to {limit:g}"
-    return f"a finite number of {least:g} or more" if isfinite(least) else "a finite number"
+        wanted = f"a number from {least:g} to {limit:g}"
+    raise Refused(f"{name} is {wanted}, not {quoted(value)}")
 
 
 def count(name: str, value: object) -> int:

@@ -125,7 +125,11 @@ class EsdbBridge:
     def _look(self, *, is_verified: bool = False) -> _Store | None:
         """The store, without writing; None if there is none, or an empty one. Verifying reads every line."""
         if is_old(self._folder):
-            return self._look_at_old()
+            old = read_folder(self._folder)
+            records, events = old.records(), old.log.events
+            count = sum(record.status != "tombstone" for record in records)
+            status = EsdbStatus(True, STORE, count, events[-1].seq if events else 0, problem="; ".join(old.notes))
+            return (status, records) if records else None
         if not is_memory(self._folder):
             return None
         with ChronoStore(self.project_dir, read_only=True) as store:
@@ -136,15 +140,6 @@ class EsdbBridge:
             is_valid = store.chain_valid() if is_verified else not trouble
             standing = (store.record_count(), store.wal_seq(), store.epoch(), is_valid)
             return EsdbStatus(True, STORE, *standing, problem=trouble), records
-
-    def _look_at_old(self) -> _Store | None:
-        old = read_folder(self._folder)
-        records = old.records()
-        if not records:
-            return None
-        count = sum(record.status != "tombstone" for record in records)
-        last = old.log.events[-1].seq if old.log.events else 0
-        return EsdbStatus(True, STORE, count, last, problem="; ".join(old.notes)), records
 
     def _from_json(self, name: str) -> list[EsdbRecord]:
         try:

@@ -30,7 +30,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from hashlib import blake2b
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +107,7 @@ class SQLiteFactStore(SQLiteStore):
         def work(conn: sqlite3.Connection) -> list[Fact]:
             if not (whose := _owner(conn, fact_id, user)):
                 raise NotFound(f"no fact {fact_id!r}; check the id")
-            return [_read(conn, row) for row in _history_of(conn, whose, fact_id)]
+            return [_read(conn, row) for row in conn.execute(_HISTORY, (fact_id, whose)).fetchall()]
 
         return await self._file.run(work)
 
@@ -150,18 +149,13 @@ def _pin(conn: sqlite3.Connection, new: Fact, at: str) -> None:
     if found is None or current is None or current.status != "active":
         _state(conn, new, at=at, extras=SHAPE.extras(conn))
         return
-    if _same(current, new):
+    fields = ("agent", "payload", "confidence", "metadata", "valid_from", "valid_to")
+    is_same = all(getattr(current, name) == getattr(new, name) for name in fields)
+    if is_same and all(step in current.lineage for step in new.lineage):  # a lineage that it has is nothing new
         return
     place = _state(conn, new, at=at, extras=SHAPE.extras(conn), follows=True)
     until = new.valid_from or stamp(new.pinned_at)
     _close(conn, found[0], at=at, status=SUPERSEDED, until=until, by=(new.id, place))
-
-
-def _same(current: Fact, new: Fact) -> bool:
-    """True if the same fact is current already. A lineage that it has is nothing new."""
-    fields = ("agent", "payload", "confidence", "metadata", "valid_from", "valid_to")
-    is_same = all(getattr(current, name) == getattr(new, name) for name in fields)
-    return is_same and all(step in current.lineage for step in new.lineage)
 
 
 def _apply(conn: sqlite3.Connection, delta: Delta, at: str) -> None:
@@ -170,7 +164,10 @@ def _apply(conn: sqlite3.Connection, delta: Delta, at: str) -> None:
         raise MemoryScopeError("this store has no paths; apply the delta to a memory folder")
     user, agent = delta.scope.user, delta.scope.agent
     if isinstance(delta, NoopDelta):
-        _add_noop(conn, user, delta.model_dump(mode="json"), at)
+        told = delta.model_dump(mode="json")
+        digest = _digest({name: value for name, value in told.items() if name != "promotion_ts"})  # recorded once
+        row = (user, orjson.dumps(told), digest, at)
+        conn.execute("INSERT OR IGNORE INTO fact_noops (user, delta, digest, at) VALUES (?, ?, ?, ?)", row)
         return
     replaced = {} if isinstance(delta, AddDelta) else _heads(conn, user, delta.replaces)
     if isinstance(delta, DeleteDelta):
@@ -396,11 +393,15 @@ def _heads(conn: sqlite3.Connection, user: str, names: Iterable[str]) -> dict[in
     A name is a fact's or an episode's: then the facts that come from it. A fact's successor stands for it. NotFound, if
     a name refers to none of the user's facts, current or not.
     """
-    met = {name: _named(conn, user, name) for name in names}
-    must_be_met([name for name, places in met.items() if not places], user)
-    found: dict[int, str] = {}
-    for place in chain.from_iterable(met.values()):
-        found |= dict(conn.execute(_HEADS, (place,)))
+    found, unmet = dict[int, str](), list[str]()
+    for name in dict.fromkeys(names):
+        own = "SELECT max(place) FROM facts WHERE fact_id = ? AND user = ? HAVING max(place) IS NOT NULL"
+        sources = "SELECT place FROM fact_sources WHERE episode = ? AND user = ?"
+        places = conn.execute(own, (name, user)).fetchall() or conn.execute(sources, (name, user)).fetchall()
+        unmet += [] if places else [name]
+        for place in places:
+            found |= dict(conn.execute(_HEADS, place))
+    must_be_met(unmet, user)
     return found
 
 
@@ -409,15 +410,6 @@ _HEADS = (
     "SELECT next FROM facts JOIN later USING (place) WHERE next IS NOT NULL) "
     f"SELECT place, fact_id FROM later JOIN facts USING (place) WHERE {_CURRENT}"
 )
-
-
-def _named(conn: sqlite3.Connection, user: str, name: str) -> list[int]:
-    """The last row of `user` that has this id; else every row that comes from the episode of this id."""
-    own = conn.execute("SELECT max(place) FROM facts WHERE fact_id = ? AND user = ?", (name, user)).fetchone()[0]
-    if own is not None:
-        return [own]
-    rows = conn.execute("SELECT place FROM fact_sources WHERE user = ? AND episode = ?", (user, name))
-    return [place for (place,) in rows]
 
 
 def _holders(conn: sqlite3.Connection, name: str) -> list[tuple[str, str]]:
@@ -494,22 +486,12 @@ def _lineage(conn: sqlite3.Connection, place: int) -> list[dict[str, Any]]:
     return list({orjson.dumps(step, option=orjson.OPT_SORT_KEYS): step for step in steps}.values())
 
 
-def _history_of(conn: sqlite3.Connection, user: str, fact_id: str) -> list[tuple[Any, ...]]:
-    """Every row that led to a fact or followed from it, oldest first."""
-    sql = (
-        "WITH RECURSIVE own(place) AS (SELECT place FROM facts WHERE fact_id = ? AND user = ?), "
-        "earlier(place) AS (SELECT place FROM own UNION "
-        "SELECT facts.place FROM facts JOIN earlier ON facts.next = earlier.place), "
-        "later(place) AS (SELECT place FROM own UNION "
-        "SELECT next FROM facts JOIN later USING (place) WHERE next IS NOT NULL) "
-        f"SELECT {_READ} FROM facts WHERE place IN (SELECT place FROM earlier UNION SELECT place FROM later) "
-        "ORDER BY place"
-    )
-    return conn.execute(sql, (fact_id, user)).fetchall()
-
-
-def _add_noop(conn: sqlite3.Connection, user: str, delta: dict[str, Any], at: str) -> None:
-    """Record a delta that changed nothing. The same one, promoted again, is recorded once."""
-    content = {name: value for name, value in delta.items() if name != "promotion_ts"}
-    row = (user, orjson.dumps(delta), _digest(content), at)
-    conn.execute("INSERT OR IGNORE INTO fact_noops (user, delta, digest, at) VALUES (?, ?, ?, ?)", row)
+_HISTORY = (
+    "WITH RECURSIVE own(place) AS (SELECT place FROM facts WHERE fact_id = ? AND user = ?), "
+    "earlier(place) AS (SELECT place FROM own UNION "
+    "SELECT facts.place FROM facts JOIN earlier ON facts.next = earlier.place), "
+    "later(place) AS (SELECT place FROM own UNION "
+    "SELECT next FROM facts JOIN later USING (place) WHERE next IS NOT NULL) "
+    f"SELECT {_READ} FROM facts WHERE place IN (SELECT place FROM earlier UNION SELECT place FROM later) "
+    "ORDER BY place"
+)

@@ -106,7 +106,11 @@ def _found(query: re.Match[str], nodes: dict[str, MemoryNode], edges: list[Memor
     for edge in edges:
         things = (nodes.get(edge.source), edge, nodes.get(edge.target))
         bound: dict[str, Any] = dict(zip(names, things, strict=True))
-        if not left or not all(_is_a(thing, label) for thing, label in zip(things, labels, strict=True)):
+        is_labelled = all(
+            thing is not None and label in (None, "Rel" if thing is edge else "Entity", thing.kind)
+            for thing, label in zip(things, labels, strict=True)
+        )
+        if not left or not is_labelled:
             continue
         if all(_holds(_value(bound[name], field), sign, value) for name, field, sign, value in tests):
             left -= 1
@@ -120,7 +124,10 @@ def _tests(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str, A
         joined = re.match(r"AND\s+(?=\S)", rest, re.I)
         if test is None or test[1] not in names or (rest and not joined):
             raise UnportableCypherError(f"cannot parse the comparison {text[:60]!r}; write it like s.kind = 'person'")
-        yield test[1], test[2], test[3], _literal(test[4])
+        word = test[4]
+        is_text, low = word[0] in "'\"", word.lower()
+        value = re.sub(r"\\(.)", r"\1", word[1:-1], flags=re.S) if is_text else {"true": True, "false": False}.get(low)
+        yield test[1], test[2], test[3], float(word) if value is None else value
         text = rest[joined.end() :] if joined else ""
 
 
@@ -130,17 +137,6 @@ def _columns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str]
     if len(columns) < len(found) or not {column for *_, column in columns} >= set(_TRIPLE):
         raise UnportableCypherError("a query returns s.id AS subject, r.predicate AS predicate, o.id AS object")
     yield from columns
-
-
-def _literal(text: str) -> Any:
-    if text[0] in "'\"":
-        return re.sub(r"\\(.)", r"\1", text[1:-1], flags=re.S)
-    return text.lower() == "true" if text.lower() in ("true", "false") else float(text)
-
-
-def _is_a(thing: MemoryNode | MemoryEdge | None, label: str | None) -> bool:
-    """True if `thing` has that label. A missing node has none."""
-    return thing is not None and label in (None, "Rel" if isinstance(thing, MemoryEdge) else "Entity", thing.kind)
 
 
 def _value(thing: MemoryNode | MemoryEdge, field: str) -> Any:

@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from tallystick.consolidate.classify import Deltas, classify
+from tallystick.consolidate.classify import Brief, Deltas, classify
 from tallystick.consolidate.filter import Filter, Row as FilterRow, parse
 from tallystick.records import json as strict_json
 from tallystick.records.belief import OWNER
@@ -97,15 +97,15 @@ class SQLiteMemoryStore(SQLiteStore):
             if own not in (usual, given):
                 raise MemoryScopeError(f"the episode has {name} {own!r} and the call has {given!r}; make them agree")
         row = Row.of(episode, scope)
-        await self._file.run(lambda conn: self._put(conn, row))
 
-    def _put(self, conn: sqlite3.Connection, row: Row) -> None:
-        extras = self._columns(conn)
-        with self._file.turn():
-            if insert(conn, row, extras):
-                return
-        if not _is_there(conn, row):
-            raise Refused(f"another episode has the id {row.id!r}; give this one an id of its own", "exists")
+        def work(conn: sqlite3.Connection) -> None:
+            extras = self._columns(conn)
+            with self._file.turn():
+                is_new = insert(conn, row, extras)
+            if not is_new and not _is_there(conn, row):
+                raise Refused(f"another episode has the id {row.id!r}; give this one an id of its own", "exists")
+
+        await self._file.run(work)
 
     async def recent(
         self, user: str, session: str | None = None, agent: str | None = None, *, limit: int
@@ -135,9 +135,16 @@ class SQLiteMemoryStore(SQLiteStore):
     def _consolidate(self, conn: sqlite3.Connection, rule: ConsolidationRule, since_last: bool) -> Deltas:
         if not since_last:
             return Deltas(self._classified(conn, rule, None))
-        with self._file.writing(conn):
-            deltas = Deltas(self._classified(conn, rule, _mark_of(conn, rule.id)))
-            _move_mark(conn, rule.id)
+        with self._file.writing(conn):  # the mark is looked up by the episode there: a VACUUM may renumber
+            found = conn.execute(
+                "SELECT coalesce((SELECT rowid FROM episodes WHERE episodes.id = episodes_marks.id), place) "
+                "FROM episodes_marks WHERE rule_id = ?", (rule.id,),
+            ).fetchone()  # fmt: skip
+            deltas = Deltas(self._classified(conn, rule, found[0] if found else 0))
+            conn.execute(
+                "INSERT OR REPLACE INTO episodes_marks SELECT ?, coalesce(max(rowid), 0), "
+                "(SELECT id FROM episodes ORDER BY rowid DESC LIMIT 1) FROM episodes", (rule.id,),
+            )  # fmt: skip
         return deltas
 
     def _classified(
@@ -260,7 +267,7 @@ def _is_there(conn: sqlite3.Connection, row: Row) -> bool:
     [(*where, when, content, metadata)] = conn.execute(sql, (row.id,))
     return (
         (*where, when) == (row.user, row.session, row.agent, row.timestamp)
-        and _without_time(content) == _without_time(row.content)
+        and {**orjson.loads(content), "timestamp": ""} == {**orjson.loads(row.content), "timestamp": ""}
         and orjson.loads(metadata) == orjson.loads(row.metadata)
     )
 
@@ -318,24 +325,6 @@ def _searched(
         raise
 
 
-def _mark_of(conn: sqlite3.Connection, rule_id: str) -> int:
-    """The place up to which a rule has read, looked up by the episode there: a VACUUM may renumber."""
-    found = conn.execute(
-        "SELECT coalesce((SELECT rowid FROM episodes WHERE episodes.id = episodes_marks.id), place) "
-        "FROM episodes_marks WHERE rule_id = ?",
-        (rule_id,),
-    ).fetchone()
-    return int(found[0]) if found else 0
-
-
-def _move_mark(conn: sqlite3.Connection, rule_id: str) -> None:
-    """Move the mark to the last episode."""
-    place, name = conn.execute(
-        "SELECT coalesce(max(rowid), 0), (SELECT id FROM episodes ORDER BY rowid DESC LIMIT 1) FROM episodes"
-    ).fetchone()
-    conn.execute("INSERT OR REPLACE INTO episodes_marks VALUES (?, ?, ?)", (rule_id, place, name))
-
-
 def _episode(row: tuple[Any, ...]) -> Episode:
     """The episode of a row."""
     try:
@@ -347,19 +336,6 @@ def _episode(row: tuple[Any, ...]) -> Episode:
 
 
 _WORDS = ("id", "content", "source_node", "agent", "user", "session", "path", "trust")
-
-
-class Brief(NamedTuple):
-    """The fields of an episode that consolidation reads."""
-
-    id: str
-    content: str
-    user: str
-    session: str
-    agent: str
-    path: str
-    trust: str
-    metadata: dict[str, Any]
 
 
 _PICKED = itemgetter(*Brief._fields[:-1])
@@ -409,8 +385,3 @@ def _scope_of(key: str, body: dict[str, Any]) -> Scope:
     if not found or any(f"/{word}/" in part for word, part in product(("session", "agent"), found.groups())):
         raise ValueError(f"its scope_key {key!r} is ambiguous")
     return Scope(*found.groups())
-
-
-def _without_time(content: bytes) -> dict[str, Any]:
-    body: dict[str, Any] = orjson.loads(content)
-    return {name: value for name, value in body.items() if name != "timestamp"}

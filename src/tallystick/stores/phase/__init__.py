@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     )
     from tallystick.stores.phase.event_log.replay import GraphSnapshot as GraphSnapshot
     from tallystick.stores.phase.findings import Diagnostic as Diagnostic, diagnose as diagnose
-    from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore as InMemoryMemoryGraphStore
+    from tallystick.stores.phase.graph.base import (
+        InMemoryMemoryGraphStore as InMemoryMemoryGraphStore,
+        MemoryGraphStore as MemoryGraphStore,
+    )
     from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore as FileBackedMemoryGraphStore
-    from tallystick.stores.phase.graph.protocol import MemoryGraphStore as MemoryGraphStore
     from tallystick.stores.phase.runtime import PhaseMemoryRuntime as PhaseMemoryRuntime
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -47,8 +49,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "stores.phase.event_log.replay": "GraphSnapshot",
         "stores.phase.findings": "Diagnostic diagnose",
         "stores.phase.graph.file_backed": "FileBackedMemoryGraphStore",
-        "stores.phase.graph.base": "InMemoryMemoryGraphStore",
-        "stores.phase.graph.protocol": "MemoryGraphStore",
+        "stores.phase.graph.base": "InMemoryMemoryGraphStore MemoryGraphStore",
         "stores.phase.runtime": "PhaseMemoryRuntime",
     },
 )

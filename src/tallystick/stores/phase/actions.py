@@ -21,8 +21,7 @@ from tallystick.records.graph.events import MemoryEvent, digest_of
 from tallystick.records.graph.lifecycle import LifecycleAction
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 from tallystick.stores.phase.graph import merge as merging
-from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, MemoryGraphStore
 from tallystick.stores.phase.paths import compact
 
 Thing = MemoryNode | MemoryEdge

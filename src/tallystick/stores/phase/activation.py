@@ -21,9 +21,8 @@ from tallystick.decide.effect import ACTIVE
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.fields import names
 from tallystick.records.graph.events import digest_of
-from tallystick.records.graph.nodes import MemoryNode
 from tallystick.stores.phase.actions import SUPERSEDES, status_of
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 from tallystick.stores.phase.graph.traverse import resolve
 
 LIMIT, MOST = 12, 1000
@@ -122,7 +121,9 @@ def _spread(
         done.add(name)
         try:
             node = store.load_node(name)
-            reason = _why_not(node, now)
+            reason = f"merged into {node.merged_into}" if node.merged else status_of(node)
+            if reason == ACTIVE:
+                reason = "" if node.holds_at(now) else "not of this time"
         except NotFound:
             reason = "an edge leads to it, and it is not there"
         if reason:
@@ -141,14 +142,6 @@ def _spread(
             if status_of(edge) == ACTIVE and edge.holds_at(now):
                 heappush(heap, (-weight, hops + 1, other, name, edge.id, f"{edge.kind} of {name}"))
     return found, left_out
-
-
-def _why_not(node: MemoryNode, now: str) -> str:
-    if node.merged:
-        return f"merged into {node.merged_into}"
-    if status_of(node) != ACTIVE:
-        return status_of(node)
-    return "" if node.holds_at(now) else "not of this time"
 
 
 def _share(weight: float) -> float:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields as fields_of
 from datetime import datetime
@@ -103,15 +102,23 @@ class AuditSink(Protocol):
     ) -> AuditRecord: ...  # fmt: skip
 
 
-class _Sink(ABC):
-    """An audit, wherever its records are kept."""
+def records_of(audit: AuditSink) -> list[AuditRecord]:
+    """The records of an audit; none, if it cannot be read back."""
+    return audit.read() if hasattr(audit, "read") else []
 
-    @abstractmethod
-    def _add(self, record: AuditRecord) -> None: ...
 
-    @abstractmethod
+class InMemoryAuditSink:
+    """Attempts, as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._records: list[AuditRecord] = []
+
+    def _add(self, record: AuditRecord) -> None:
+        self._records.append(record)
+
     def read(self) -> list[AuditRecord]:
         """All records, in their order."""
+        return [*self._records]
 
     def record(
         self, action: str, by: str, at: datetime | str, outcome: str,
@@ -126,24 +133,6 @@ class _Sink(ABC):
         return found
 
 
-def records_of(audit: AuditSink) -> list[AuditRecord]:
-    """The records of an audit; none, if it cannot be read back."""
-    return audit.read() if hasattr(audit, "read") else []
-
-
-class InMemoryAuditSink(_Sink):
-    """Attempts, as long as the process lives."""
-
-    def __init__(self) -> None:
-        self._records: list[AuditRecord] = []
-
-    def _add(self, record: AuditRecord) -> None:
-        self._records.append(record)
-
-    def read(self) -> list[AuditRecord]:
-        return [*self._records]
-
-
 class Followed(NamedTuple):
     """The records from a place on, where the next ones begin, and how many lines were skipped."""
 
@@ -152,7 +141,7 @@ class Followed(NamedTuple):
     passed_over: int
 
 
-class JsonlAuditSink(_Sink):
+class JsonlAuditSink(InMemoryAuditSink):
     """Attempts, in the file `path`, which the first of them creates."""
 
     def __init__(self, path: str | Path, *, disk: Disk | None = None, timeout: float = TIMEOUT) -> None:

@@ -19,9 +19,8 @@ from tallystick.records.graph.events import (
 from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.protocol import MemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
-from tallystick.stores.phase.graph.base import KeptGraph, Lines
+from tallystick.stores.phase.graph.base import KeptGraph, Lines, MemoryGraphStore
 from tallystick.stores.phase.graph.layout import EVENTS
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
 PARTS = ("profiles", "nodes", "edges", "paths")
 RECORDS = {"profile": PROFILE_PUT, "node": NODE_PUT, "edge": EDGE_PUT}
@@ -31,9 +30,6 @@ def is_own(store: MemoryGraphStore, log: MemoryEventLog) -> bool:
     """True if the log is the file that the store itself reads."""
     root, path = getattr(store, "root", None), getattr(log, "path", None)
     return isinstance(root, Path) and path == root / EVENTS
-
-
-# -- records without an event ----------------------------------------------------------------------------------------
 
 
 def imported(what: str, name: str, line: bytes, at: str) -> tuple[str, bytes]:
@@ -56,12 +52,13 @@ def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[by
         return [*lines]
     here = {what: stored(store, f"{what}s") for what in RECORDS}
     last: dict[tuple[str, str], int] = {}  # the last event of an import that says what the store says
-    for number, event in enumerate(_events(lines)):
+    events = [MemoryEvent.judged(orjson.loads(line)) for line in lines]
+    for number, event in enumerate(events):
         for what, name, line in _puts(event):
             if event.id == _imported_id(what, line, event.at) and here[what].get(name) == line:
                 last[what, name] = number
     rest, others = Fold(), {key: list[tuple[int, str, bytes]]() for key in last}
-    for number, event in enumerate(_events(lines)):
+    for number, event in enumerate(events):
         known = [(what, name, line) for what, name, line in _puts(event) if (what, name) in last]
         if not any(last[what, name] == number for what, name, _ in known):
             rest.take(event)
@@ -72,10 +69,6 @@ def without_imported(lines: Sequence[bytes], store: MemoryGraphStore) -> list[by
         if _is_made_again(rest, rest.visible(what, name), here[what][name], number, others[what, name])
     }  # fmt: skip
     return [line for number, line in enumerate(lines) if number not in spare]
-
-
-def _events(lines: Sequence[bytes]) -> Iterator[MemoryEvent]:
-    return (MemoryEvent.judged(orjson.loads(line)) for line in lines)
 
 
 def _puts(event: MemoryEvent) -> list[tuple[str, str, bytes]]:
@@ -93,9 +86,6 @@ def _is_made_again(
         return False
     numbers = [each for each, _, _ in others]
     return number < min(numbers, default=number + 1) if seen is None else number > max(numbers)
-
-
-# -- the graph that a log makes --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

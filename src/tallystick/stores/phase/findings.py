@@ -51,10 +51,9 @@ from tallystick.stores.phase.event_log.protocol import TORN, JsonlMemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, Skipped
 from tallystick.stores.phase.gate import action_in, needs_approval
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import PARTS
+from tallystick.stores.phase.graph.base import PARTS, MemoryGraphStore
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
 from tallystick.stores.phase.graph.layout import MALFORMED, UNKNOWN_VERSION, Problem
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 
 Severity = Literal["error", "warning", "note"]
 
@@ -260,7 +259,7 @@ def findings_in(
     """Everything that is wrong, the worst first. `fold` is the graph that the log makes, by the gate."""
     own = is_own(store, log)
     found = diagnose(store, None if own else with_events(store.export_envelope(), log))
-    found += [*_of_nodes(store), *_of_paths(store), *refused_in(log, fold.refused)]
+    found += [*_of_links(store), *refused_in(log, fold.refused)]
     found += [_found("impossible-event", f"event {shown(each.event_id)}", each.reason) for each in fold.skipped]
     if under_way not in log:
         found += _past_the_log(store, fold, policy)
@@ -299,7 +298,8 @@ def _name_of(log: MemoryEventLog) -> str:
     return str(getattr(getattr(log, "path", None), "name", ""))
 
 
-def _of_nodes(store: MemoryGraphStore) -> Iterator[Diagnostic]:
+def _of_links(store: MemoryGraphStore) -> Iterator[Diagnostic]:
+    """Nodes and paths that lead to nothing, or in a circle."""
     nodes = {node.id: node for node in store.list_nodes(merged=True)}
     after = {name: node.properties.get("superseded_by") for name, node in nodes.items()}
     links = {name: other for name, other in after.items() if isinstance(other, str) and other}
@@ -310,7 +310,6 @@ def _of_nodes(store: MemoryGraphStore) -> Iterator[Diagnostic]:
     yield from _rings("node", "merged into", {name: node.merged_into for name, node in nodes.items() if node.merged})
 
 
-def _of_paths(store: MemoryGraphStore) -> Iterator[Diagnostic]:
     paths = {path.path_id: path for path in store.list_paths()}
     for name, path in paths.items():
         if path.merged_into and path.merged_into not in paths:

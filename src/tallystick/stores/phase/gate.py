@@ -31,7 +31,7 @@ from tallystick.records.policy import ALLOW, DEFAULT, REVIEW, Rule, Subject
 from tallystick.records.review import Action
 from tallystick.stores.phase.actions import SUPERSEDES, concerned
 from tallystick.stores.phase.event_log.replay import Fold, path_event_in, puts_of, why_unusable
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 
 Stored = Callable[[str, str], RecordFields | None]
 
@@ -63,8 +63,17 @@ class Gate:
         if event.kind == COMPACT and _is_gated(self._policy, Effect("compact", "path", ""), event.path_id):
             path = f"path {shown(event.path_id)}"
             return NeedsApproval(f"{path} can only be compacted by an action: that needs an approval")
+        into = event.payload.get("into") if event.kind == MERGE else None
+        if isinstance(into, str):  # a change of the branch may need an approval that it was not given there
+            for what, name, line, after, approved in self.fold.merge_changes(event.path_id, into):
+                before = self.stored(what, name) if line is None else orjson.loads(line)
+                for effect in effects(before, orjson.loads(after)):
+                    if effect.kind not in approved and _is_gated(self._policy, effect, name):
+                        differs = f"differs between path {shown(event.path_id)} and {shown(into)}"
+                        way = f"to {effect.kind} it needs an approval; apply that on the path first"
+                        return NeedsApproval(f"{effect.field} of {what} {shown(name)} {differs}: {way}")
         if event.kind == MERGE:
-            return self._why_not_merged(event)
+            return None
         if event.kind == APPLIED:
             try:
                 action = action_in(event, self._policy)
@@ -86,20 +95,6 @@ class Gate:
             return None
         where = f"{effect.field} of {what} {shown(name)}"
         return NeedsApproval(f"{where} can only be changed by an action: to {effect.kind} it needs an approval")
-
-    def _why_not_merged(self, event: MemoryEvent) -> NeedsApproval | None:
-        """The refusal to merge: a change of the branch that needs an approval and was not approved there."""
-        into = event.payload.get("into")
-        if not isinstance(into, str):
-            return None  # it makes no sense, and is skipped
-        for what, name, line, after, approved in self.fold.merge_changes(event.path_id, into):
-            before = self.stored(what, name) if line is None else orjson.loads(line)
-            for effect in effects(before, orjson.loads(after)):
-                if effect.kind not in approved and _is_gated(self._policy, effect, name):
-                    where = f"{effect.field} of {what} {shown(name)} differs between path {shown(event.path_id)} and"
-                    way = f"to {effect.kind} it needs an approval; apply that on the path first"
-                    return NeedsApproval(f"{where} {shown(into)}: {way}")
-        return None
 
     def _before(
         self, path: str, what: str, name: str, record: RecordFields, *, is_applied: bool

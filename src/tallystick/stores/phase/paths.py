@@ -86,14 +86,9 @@ def conflicts_of(events: Iterable[MemoryEvent], path_id: str, into: str) -> tupl
 
 
 def _decided(
-    paths: Paths,
-    kind: str,
-    path_id: str,
-    about: tuple[str, ...],
-    payload: dict[str, Any],
-    at: datetime | str,
+    paths: Paths, kind: str, path_id: str, about: tuple[str, ...], payload: dict[str, Any], at: datetime | str,
     name: str,
-) -> PathChange:
+) -> PathChange:  # fmt: skip
     state = PathBook(paths)
     fields: dict[str, Any] = {"path_id": path_id, "subject_ids": tuple(filter(None, about)), "payload": payload}
     event = MemoryEvent(id=name, kind=kind, at=at, **fields) if name else MemoryEvent.new(kind, at, **fields)  # type: ignore[arg-type]
@@ -117,12 +112,11 @@ class PathBook:
     `must_allow` decides whether an event makes sense after those before it; `take` applies one that does.
     """
 
-    def __init__(self, paths: Mapping[str, MemoryPath] | Iterable[MemoryPath] = ()) -> None:
-        known = paths.values() if isinstance(paths, Mapping) else paths
+    def __init__(self, paths: Paths = ()) -> None:
         self._paths: dict[str, MemoryPath] = {}
         self._more: dict[str, dict[str, str]] = {}  # events that a record does not list yet, and their times
         self._below: dict[str, set[str]] = {}  # the open branches of each path
-        for path in known:
+        for path in paths.values() if isinstance(paths, Mapping) else paths:
             self.put(path)
 
     def __contains__(self, path_id: str) -> bool:
@@ -189,7 +183,18 @@ class PathBook:
     def must_allow(self, event: MemoryEvent) -> None:
         """Refused, if the event makes no sense for the paths as they are."""
         if event.kind == BRANCH:
-            self._must_allow_branch(event.path_id, _text(event, "parent_id"))
+            new, parent = event.path_id, _text(event, "parent_id")
+            if not new:
+                raise Refused("a path needs a name; give it one", "name")
+            if new in self._paths:
+                raise Refused(f"path {new!r} exists already; choose another name", "exists")
+            if parent == new:
+                raise Refused(f"path {new!r} cannot be its own parent", "self")
+            if parent and self._named(parent).state in (MERGED, ABANDONED):
+                raise Refused(f"path {parent!r} is {_state_of(self._named(parent))}; branch from another one", "state")
+            if parent and len(self.line_of(parent)) >= DEEPEST:
+                way = "branch from one further up"
+                raise Refused(f"path {parent!r} is {DEEPEST} branches deep already; {way}", "size")
             return
         path, into = self._named(event.path_id), _text(event, "into") if event.kind == MERGE else ""
         if event.kind == MERGE and into == path.path_id:
@@ -215,20 +220,6 @@ class PathBook:
         path = self._named(path_id)
         if path.state != OPEN:
             raise Refused(f"path {path_id!r} is {_state_of(path)}; branch another one", "state")
-
-    def _must_allow_branch(self, new: str, parent: str) -> None:
-        if not new:
-            raise Refused("a path needs a name; give it one", "name")
-        if new in self._paths:
-            raise Refused(f"path {new!r} exists already; choose another name", "exists")
-        if parent == new:
-            raise Refused(f"path {new!r} cannot be its own parent", "self")
-        if not parent:
-            return
-        if self._named(parent).state in (MERGED, ABANDONED):
-            raise Refused(f"path {parent!r} is {_state_of(self._named(parent))}; branch from another one", "state")
-        if len(self.line_of(parent)) >= DEEPEST:
-            raise Refused(f"path {parent!r} is {DEEPEST} branches deep already; branch from one further up", "size")
 
     # -- applying it ---------------------------------------------------------------------------------------------------
 

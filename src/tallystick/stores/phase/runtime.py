@@ -77,9 +77,8 @@ from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, path_e
 from tallystick.stores.phase.findings import Diagnostic, findings_in, in_the_way, unaudited, with_events
 from tallystick.stores.phase.gate import Gate, must_make_sense, must_pass, records_in
 from tallystick.stores.phase.graph import layout
-from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph, Lines
+from tallystick.stores.phase.graph.base import InMemoryMemoryGraphStore, KeptGraph, Lines, MemoryGraphStore
 from tallystick.stores.phase.graph.file_backed import FileBackedMemoryGraphStore
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
 from tallystick.stores.phase.paths import PathBook
 
 SCHEMA_VERSION = 1  # of the note
@@ -270,14 +269,10 @@ class PhaseMemoryRuntime:
         With a `path_id`, it is about the records as they are seen from there, and is done there. Refused, if it could
         not be applied anyway: nobody is asked about that.
         """
+        about, changed = names(subject_ids, "subject_ids"), dict(changes or {})
         action = LifecycleAction(
-            kind=kind,
-            subject_ids=names(subject_ids, "subject_ids"),
-            by=by,
-            changes=dict(changes or {}),
-            reason=reason,
-            path_id=path_id,
-        )
+            kind=kind, subject_ids=about, by=by, changes=changed, reason=reason, path_id=path_id
+        )  # fmt: skip
         store, is_path = self.seen_from(path_id), kind == "compact"
         effects_of(store, action, stamp(self._clock()))
         return replace(action, seen={name: digest_now(store, name, is_path=is_path) for name in concerned(action)})
@@ -366,7 +361,11 @@ class PhaseMemoryRuntime:
             raise Damaged(f"{layout.EVENTS} is missing: {way}; nothing was written")
 
     def _catch_up(self) -> MemoryEvent | None:
-        name, broken = self._turn.under_way(), self._broken()
+        name, broken = self._turn.under_way(), dict[str, str]()  # the files of records that cannot be read, and why
+        if isinstance(self.store, FileBackedMemoryGraphStore):
+            self.store.refresh()
+            found = (each for each in self.store.problems() if each.file != layout.WORKSPACE)
+            broken = {each.file: f"{each.place}: {each.reason}" for each in found}
         event = self.log.get(name) if name and name in self.log else None
         if broken or name != "":  # also if its own event was not written: others of its group may be in the log
             self._put_back(self._folded().fold, rewrite=True)
@@ -378,15 +377,6 @@ class PhaseMemoryRuntime:
         if name != "":
             self._turn.note("")
         return event
-
-    def _broken(self) -> dict[str, str]:
-        """The files of records that cannot be read, and why."""
-        store = self.store
-        if not isinstance(store, FileBackedMemoryGraphStore):
-            return {}
-        store.refresh()
-        found = (each for each in store.problems() if each.file != layout.WORKSPACE)
-        return {each.file: f"{each.place}: {each.reason}" for each in found}
 
     def finish(self) -> MemoryEvent | None:
         """Complete what a crash left recorded and not done; the event it begins with. None, if there is nothing."""
@@ -441,8 +431,17 @@ class PhaseMemoryRuntime:
         with self._following():
             if any(event.kind in (MERGE, ABANDON) for event in fresh):
                 self._put_back(self._folded().fold)
-            else:
-                self._put(judge.fold, fresh)
+                return
+            fold, lines = judge.fold, Lines(paths={})  # the current version of what the events put, and their paths
+            for event in fresh:
+                seen = ((what, name, fold.visible(what, name)) for what, name, _ in puts_of(event))
+                for what, name, line in seen:
+                    if line is not None:
+                        lines.setdefault(f"{what}s", {})[name] = line
+                for name in {event.path_id, (path_event_in(event) or event).path_id}:
+                    if name in fold.state:
+                        lines["paths"][name] = line_of(fold.state.get(name).to_dict())
+            _put_into(self.store, lines, {})
 
     @contextmanager
     def _recording(self, name: str) -> Iterator[None]:
@@ -468,19 +467,6 @@ class PhaseMemoryRuntime:
         """Nothing is in progress any more. A disk that refuses to note that is no reason to fail: it is done."""
         with suppress(NotWritten):
             self._turn.note("")
-
-    def _put(self, fold: Fold, events: list[MemoryEvent]) -> None:
-        """Put the current version of the records that events put, and the paths that they change."""
-        lines: Lines = {"paths": {}}
-        for event in events:
-            for what, name, _ in puts_of(event):
-                line = fold.visible(what, name)
-                if line is not None:
-                    lines.setdefault(f"{what}s", {})[name] = line
-            for name in {event.path_id, (path_event_in(event) or event).path_id}:
-                if name in fold.state:
-                    lines["paths"][name] = line_of(fold.state.get(name).to_dict())
-        _put_into(self.store, lines, {})
 
     def _put_back(self, fold: Fold, *, rewrite: bool = False) -> None:
         """Put every record as the log says, and drop what belongs to a branch alone."""
@@ -518,8 +504,12 @@ class PhaseMemoryRuntime:
                 self.audit.record(action.label, action.by, event.at, "granted", approval, about, reason="imported")
             first = next(found.events(), None)
             if first is not None:
+                extend = getattr(self.log, "extend_lines", None)  # they stay unchanged, if the log accepts lines
                 with self._recording(first[0]):
-                    _extend(self.log, found.events())
+                    if extend is not None:
+                        extend(found.events())
+                    else:
+                        self.log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in found.events())
                 with self._following():
                     lines, gone = following(self.store, found.fold)
                     for part, some in found.records.items():
@@ -617,19 +607,10 @@ def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], 
     store.import_envelope(GraphEnvelope(**parts))  # type: ignore[arg-type]
 
 
-def _extend(log: MemoryEventLog, lines: Iterable[tuple[str, bytes]]) -> None:
-    """Append judged events, all or none; unchanged, if the log accepts lines."""
-    extend = getattr(log, "extend_lines", None)
-    if extend is not None:
-        extend(lines)
-    else:
-        log.extend(MemoryEvent.judged(orjson.loads(line)) for _, line in lines)
-
-
 def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str, bytes, RecordFields]]:
     """The records that the log does not explain: the kind of each, its id, its line, its fields.
 
-    Earlier programs exported what was on a branch as if it were current; the envelope's own events tell it apart.
+    A store that was changed past its log may export what is on a branch as current; its own events tell it apart.
     """
     branches = {
         (what, name, line_of(record)) for _, _, event in envelope.settled("events")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +130,10 @@ def given_in(name: str, data: bytes) -> Given:
     try:
         fields = parse(data)
     except ValueError as error:
-        if _is_one_object(data):
+        first: object = None  # it was meant as one object, if its first line is none by itself
+        with suppress(ValueError):
+            first = parse(data.lstrip().split(b"\n", 1)[0])
+        if type(first) is not dict:
             raise Refused(f"{name}: {error}", "file") from None
         return Given(name, EVENTS, GraphEnvelope(events=list(events_in(name, data))))
     try:
@@ -138,14 +142,6 @@ def given_in(name: str, data: bytes) -> Given:
         raise UnknownVersion(f"{name}: {error}") from None
     except (ValueError, Refused) as error:
         raise Refused(f"{name}: {error}", "file") from None
-
-
-def _is_one_object(data: bytes) -> bool:
-    """True if a file that is not JSON was meant as one object: its first line is none by itself."""
-    try:
-        return type(parse(data.lstrip().split(b"\n", 1)[0])) is not dict
-    except ValueError:
-        return True
 
 
 def _given_object(name: str, data: bytes, fields: object) -> Given:

@@ -47,19 +47,18 @@ Yearly = Callable[[int], Span]  # what comes once a year, in the year asked for
 def fit(spans: Sequence[Span], moment: datetime) -> float:
     """How well a moment fits, 0 to 1: in the best of the spans, a little after it (people report afterwards), or just
     before. The longer a span, the less a hit in it counts. A moment without a zone is taken as UTC."""
-    aware = in_a_zone(moment)
-    return max((_fits(_nearest(span, aware) if span.any_year else span, aware) for span in spans), default=0.0)
-
-
-def _fits(span: Span, moment: datetime) -> float:
-    days = (span.end - span.start).days
-    inside, soon, later, before = next(parts for longest, *parts in _FIT if days <= longest)
-    if moment < span.start:
-        return before if span.start - moment <= timedelta(7) else 0.0
-    if moment < span.end:
-        return inside
-    late = moment - span.end
-    return soon if late < timedelta(10) else later if late < timedelta(31) else 0.0
+    aware, best = in_a_zone(moment), 0.0
+    for each in spans:
+        span = _nearest(each, aware) if each.any_year else each
+        length, late = (span.end - span.start).days, aware - span.end
+        inside, soon, later, before = next(parts for longest, *parts in _FIT if length <= longest)
+        if aware < span.start:
+            best = max(best, before if span.start - aware <= timedelta(7) else 0.0)
+        elif aware < span.end:
+            best = max(best, inside)
+        else:
+            best = max(best, soon if late < timedelta(10) else later if late < timedelta(31) else 0.0)
+    return best
 
 
 def _nearest(span: Span, moment: datetime) -> Span:
@@ -120,23 +119,18 @@ def _length(year: int, month: int) -> int:
 
 def nth(unit: str, moment: datetime, count: int = 0) -> Span:
     """The day, week, weekend, month, quarter, year or decade that holds `moment`; or so many later."""
-    return _holding(unit, shifted(_holding(unit, moment).start, count, unit))
+    holding = _HOLDING.get(unit, days)
+    return holding(shifted(holding(moment).start, count, unit))
 
 
-def _holding(unit: str, moment: datetime) -> Span:
-    if unit == "week":
-        return days(moment - timedelta(moment.weekday()), 7, "week")
-    if unit == "weekend":
-        return days(moment + timedelta(5 - moment.weekday()), 2, "weekend")
-    if unit == "month":
-        return months(moment.year, moment.month)
-    if unit == "quarter":
-        return months(moment.year, (moment.month - 1) // 3 * 3 + 1, 3, "quarter")
-    if unit == "year":
-        return months(moment.year, 1, 12, "year")
-    if unit == "decade":
-        return months(moment.year // 10 * 10, 1, 120, "decade")
-    return days(moment)
+_HOLDING: dict[str, Callable[[datetime], Span]] = {
+    "week": lambda moment: days(moment - timedelta(moment.weekday()), 7, "week"),
+    "weekend": lambda moment: days(moment + timedelta(5 - moment.weekday()), 2, "weekend"),
+    "month": lambda moment: months(moment.year, moment.month),
+    "quarter": lambda moment: months(moment.year, (moment.month - 1) // 3 * 3 + 1, 3, "quarter"),
+    "year": lambda moment: months(moment.year, 1, 12, "year"),
+    "decade": lambda moment: months(moment.year // 10 * 10, 1, 120, "decade"),
+}
 
 
 def weekday_by(moment: datetime, weekday: int, *, back: bool, also_today: bool) -> Span:

@@ -163,11 +163,6 @@ def _year(found: Found, said: StatedDate) -> Span | None:
     return months(int(found["year"]), 1, 12, "year") if led else None
 
 
-def _years(found: Found, _: StatedDate) -> Span | None:
-    first, last = int(found["year"]), int(found["last"])
-    return months(first, 1, 12 * (last - first + 1), "years") if first < last else None
-
-
 def _yearly(month: int, day: int, count: int = 1) -> Yearly:
     return lambda year: days(datetime(year, month, day), count)
 
@@ -197,7 +192,9 @@ FORMS: tuple[Form, ...] = (
     (rf"(?:{WHICH})?(?P<holiday>(?:christmas|xmas|new{S}year(?:['’]?s)?)(?:{S}(?:eve|day))?|boxing{S}day|halloween"
      rf"|thanksgiving|valentine['’]?s?{S}day)\b{_YEAR}", _holiday),
     (rf"(?:between|from){S}(?P<year>(?:19|20)[0-9]{{2}}){S}(?:and|to|until|till){S}"
-     r"(?P<last>(?:19|20)[0-9]{2})\b", _years),
+     r"(?P<last>(?:19|20)[0-9]{2})\b", lambda found, _: months(
+         int(found["year"]), 1, 12 * (int(found["last"]) - int(found["year"]) + 1), "years"
+     ) if found["year"] < found["last"] else None),
     (r"(?:the\s)?(?P<year>(?:19|20)[0-9]{2})(?P<decade>s)?\b(?![-/.,][0-9])", _year),
 )  # fmt: skip
 
@@ -235,22 +232,18 @@ class Phrase(NamedTuple):
 
 def phrases_in(said: StatedDate) -> list[Phrase]:
     """The times a text names, in their order, without overlap."""
-    found, at = [], 0
+    found, at = list[Phrase](), 0
     while start := _ANY.search(said.low, at):
-        phrase = _read(said, start.start())
-        if phrase:
-            found.append(phrase)
-        at = phrase.last if phrase else start.start() + 1
-    return found
-
-
-def _read(said: StatedDate, at: int) -> Phrase | None:
-    for pattern, reader in _EACH:
-        if match := pattern.match(said.low, at):
+        first, at = start.start(), start.start() + 1
+        for match, reader in ((pattern.match(said.low, first), reader) for pattern, reader in _EACH):
+            span = None
             with suppress(ValueError, OverflowError):  # 30 February, 9999 years ago
-                if span := reader(match, said):
-                    return Phrase(at, match.end(), span)
-    return None
+                span = reader(match, said) if match else None
+            if match and span:
+                at = match.end()
+                found.append(Phrase(first, at, span))
+                break
+    return found
 
 
 def weekday_number(name: str) -> int:
@@ -311,11 +304,6 @@ def _unit(found: Found, said: StatedDate) -> Span | None:
     return None
 
 
-def _weekend(found: Found, said: StatedDate) -> Span:
-    ahead = word_before(said, found.start()) == "for" or _looks_ahead(found, said)
-    return nth("weekend", said.now) if ahead else _begun_weekend(said)
-
-
 def _begun_weekend(said: StatedDate) -> Span:
     return nth("weekend", said.now, 0 if said.now.weekday() >= 5 else -1)
 
@@ -351,13 +339,11 @@ def _weekday(found: Found, said: StatedDate) -> Span | None:
     return calendar.weekday_by(said.now, weekday_number(name), back=not on, also_today=also_today)
 
 
-def _when(found: Found, said: StatedDate) -> Span:
-    away = {"yesterday": -1, "today": 0, "tomorrow": 1}[found["word"]]
-    return days(said.now + timedelta(away * 2 if found["beyond"] else away))
-
+_AWAY = {"yesterday": -1, "today": 0, "tomorrow": 1}
 
 _FORMS: tuple[Form, ...] = (
-    (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b", _when),
+    (rf"(?P<beyond>(?:the{S})?day{S}(?:before{S}(?=yes)|after{S}(?=tom)))?(?P<word>today|yesterday|tomorrow)\b",
+     lambda found, said: days(said.now + timedelta(_AWAY[found["word"]] * (2 if found["beyond"] else 1)))),
     (r"tonight\b", lambda _, said: calendar.part_of_day(said.now, "night")),
     (rf"the{S}other{S}day\b", lambda _, said: days(said.now - timedelta(7), 7, "days")),
     (rf"the{S}(?P<what>weekend|week|month|quarter|year|{WEEKDAY}|{SEASON}){S}"
@@ -367,7 +353,8 @@ _FORMS: tuple[Form, ...] = (
     (rf"(?P<in>(?:in|over|during|within|for){S})?(?:the|these|those){S}(?P<way>past|last|next)(?:{S}(?P<count>{COUNT}))?"
      rf"{S}(?P<unit>day|week|month|year)s?\b(?!{S}of\b)", _rolling),
     (rf"{WHICH}(?P<unit>weekend|week|month|quarter|year|decade|{'|'.join(PARTS)})\b(?!{S}of\b)", _unit),
-    (rf"the{S}weekend\b", _weekend),
+    (rf"the{S}weekend\b", lambda found, said: nth("weekend", said.now)
+     if word_before(said, found.start()) == "for" or _looks_ahead(found, said) else _begun_weekend(said)),
     (rf"(?:{WHICH}|the{S})?(?P<weekday>{WEEKDAY})", _weekday),
 )  # fmt: skip
 
@@ -402,7 +389,11 @@ def modified_in(said: StatedDate) -> list[Phrase]:
     """The phrases with the words before them that modify them, and those that belong together as one."""
     done: list[Phrase] = []
     for phrase in phrases_in(said):
-        modified = _modified(said, _with_part_of_day(said, phrase))
+        part = _PART.match(said.low, phrase.last) if phrase.span.grain == "day" else None
+        if part:  # "yesterday morning", "Friday night"
+            span = calendar.part_of_day(phrase.span.start, part["part"])._replace(any_year=phrase.span.any_year)
+            phrase = Phrase(phrase.first, part.end(), span)
+        modified = _modified(said, phrase)
         while done and done[-1].last > modified.first:
             done.pop()
         one = _together(said, done[-1], modified) if done else None
@@ -410,15 +401,6 @@ def modified_in(said: StatedDate) -> list[Phrase]:
             done.pop()
         done.append(one or modified)
     return done
-
-
-def _with_part_of_day(said: StatedDate, phrase: Phrase) -> Phrase:
-    """ "yesterday morning", "Friday night"."""
-    part = _PART.match(said.low, phrase.last) if phrase.span.grain == "day" else None
-    if not part:
-        return phrase
-    span = calendar.part_of_day(phrase.span.start, part["part"])._replace(any_year=phrase.span.any_year)
-    return Phrase(phrase.first, part.end(), span)
 
 
 def _modified(said: StatedDate, phrase: Phrase) -> Phrase:
@@ -437,8 +419,11 @@ def _modified(said: StatedDate, phrase: Phrase) -> Phrase:
 
 
 def _led(lead: re.Match[str], span: Span, now: datetime) -> Span | None:
-    if lead["open"]:
-        return _open(lead["open"], span, now)
+    if word := lead["open"]:  # "since May", "after May", "before May", "by May": the far end is today, or that of time
+        if word in ("since", "after"):
+            start, today = span.start if word == "since" else span.end, days(now).end
+            return Span(start, today if start < today else calendar.LAST, "since")
+        return Span(calendar.FIRST, span.start if word.startswith(("before", "prior")) else span.end, "before")
     if lead["ordinal"]:
         led = _ordinal(lead["ordinal"], lead["what"], span)
     elif lead["part"]:
@@ -448,14 +433,6 @@ def _led(lead: re.Match[str], span: Span, now: datetime) -> Span | None:
     else:
         led = _adjacent(lead["unit"], lead["side"], span)
     return led._replace(any_year=span.any_year) if led else None
-
-
-def _open(word: str, span: Span, now: datetime) -> Span:
-    """ "since May", "after May", "before May", "by May": the far end is today, or as far as time goes."""
-    if word in ("since", "after"):
-        start, today = span.start if word == "since" else span.end, days(now).end
-        return Span(start, today if start < today else calendar.LAST, "since")
-    return Span(calendar.FIRST, span.start if word.startswith(("before", "prior")) else span.end, "before")
 
 
 def _part(part: str, span: Span) -> Span | None:
@@ -522,22 +499,18 @@ def _of(unit: str, span: Span) -> Span | None:
 def _together(said: StatedDate, one: Phrase, other: Phrase) -> Phrase | None:
     """Two phrases as one: "from 3 May to 5 June", "Friday of last week", "on Tuesday, 3 May"."""
     if _PAIR.fullmatch(said.low, one.last, other.first) and word_before(said, one.first) in ("between", "from"):
-        span = _from_to(one.span, other.span)
+        first, last = one.span, other.span
+        if first.any_year and not last.any_year:
+            years = (last.start.year - 1, last.start.year)
+            near = [first._replace(start=calendar.in_year(first.start, year)) for year in years]
+            first = max((span for span in near if span.start < last.end), default=first)
+        is_any = first.any_year and last.any_year
+        span = Span(first.start, last.end, "between", is_any) if first.start < last.end else None
     elif _NEXT_TO.fullmatch(said.low, one.last, other.first):
         span = _same(said, one, other)
     else:
         return None
     return Phrase(one.first, other.last, span) if span else None
-
-
-def _from_to(one: Span, other: Span) -> Span | None:
-    if one.any_year and not other.any_year:
-        years = (other.start.year - 1, other.start.year)
-        near = [one._replace(start=calendar.in_year(one.start, year)) for year in years]
-        one = max((span for span in near if span.start < other.end), default=one)
-    if one.start >= other.end:
-        return None
-    return Span(one.start, other.end, "between", one.any_year and other.any_year)
 
 
 def _same(said: StatedDate, one: Phrase, other: Phrase) -> Span | None:

@@ -119,7 +119,10 @@ def masked_fields(
     fields: Mapping[str, Any], keep: Collection[str] = (), but: But | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """The same data with every secret masked, in keys too, and their kinds. `keep`, `but`: as in `masked`."""
-    if not _may_hold(fields):
+    found = list(_walk(fields))  # all texts are searched together first, which is much quicker than one by one
+    keys = {text for text, is_key in found if is_key}
+    joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
+    if not ("[secret: " in joined or any(map(kind_under, keys)) or find(joined)):
         return dict(fields), []
     look = _Look(keep, but)
     return {look.key(key): look.value(each, _kind(key), 1) for key, each in fields.items()}, look.kinds
@@ -143,14 +146,6 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
     if isinstance(value, str):
         return [secret.kind for secret in find(value)] or ([kind] if kind and _is_one(value, kind) else [])
     return [kind] if type(value) is int and kind in _NUMBERS else []
-
-
-def _may_hold(fields: Mapping[str, Any]) -> bool:
-    """True if there may be a secret: all texts are searched together, which is much quicker than one by one."""
-    found = list(_walk(fields))
-    keys = {text for text, is_key in found if is_key}
-    joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
-    return "[secret: " in joined or any(map(kind_under, keys)) or bool(find(joined))
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -104,30 +104,18 @@ def shaped(text: str) -> Iterator[Span]:
             for found in form.finditer(text):
                 if check is None or check(found[0]):
                     yield kind, *found.span()
-                    if kind == "AWS access key":
-                        yield from _other_half(text, *found.span())
-    if "PRIVATE KEY" in text:
-        yield from _blocks(text)
-
-
-def _other_half(text: str, start: int, end: int) -> Iterator[Span]:
-    """The secret that goes with an AWS key: forty random characters near it."""
-    low = max(0, start - _NEAR)
-    for found in _FORTY.finditer(text[low : end + _NEAR]):
-        if _is_random(found[0]) and any(map(str.isupper, found[0])):
-            yield "AWS secret key", low + found.start(), low + found.end()
-
-
-def _blocks(text: str) -> Iterator[Span]:
-    """Private keys from their first line to their last; without a last line, as far as they look like one."""
-    place = 0
-    has_end = True
-    while found := _BEGIN.search(text, place):
-        stop = _STOP.search(text, found.end()) if has_end else None
+                    if kind == "AWS access key":  # forty random characters near it are the secret that goes with it
+                        low = max(0, found.start() - _NEAR)
+                        for half in _FORTY.finditer(text[low : found.end() + _NEAR]):
+                            if _is_random(half[0]) and any(map(str.isupper, half[0])):
+                                yield "AWS secret key", low + half.start(), low + half.end()
+    place, has_end = 0, True
+    while "PRIVATE KEY" in text and (begin := _BEGIN.search(text, place)):
+        stop = _STOP.search(text, begin.end()) if has_end else None
         has_end = stop is not None
-        rest = _REST.match(text, found.end())
-        place = stop.end() if stop else rest.end() if rest else found.end()
-        yield "private key", found.start(), place
+        rest = _REST.match(text, begin.end())  # without a last line, it goes on as far as it looks like a key
+        place = stop.end() if stop else rest.end() if rest else begin.end()
+        yield "private key", begin.start(), place
 
 
 # -- cards -------------------------------------------------------------------------------------------------------------
@@ -195,20 +183,15 @@ def passed_on(text: str, low: str) -> Iterator[Span]:
         yield from (("bearer token", *found.span(1)) for found in _BEARER.finditer(text) if _has_digit(found[1]))
     if "authorization" in low:
         yield from (("authorization", *found.span(1)) for found in _HEADER.finditer(text) if not is_none(found[1]))
-    if "cookie" in low:
-        yield from _in_cookies(text)
-    for sign, pattern in (("-u", _CURL), ("--user", _CURL), ("sshpass", _SSHPASS), ("login", _NETRC)):
-        if sign in low:
-            yield from (("password", *found.span(1)) for found in pattern.finditer(text) if not is_none(found[1]))
-
-
-def _in_cookies(text: str) -> Iterator[Span]:
-    for found in _COOKIE.finditer(text):
+    for found in _COOKIE.finditer(text) if "cookie" in low else ():
         name = found[2].partition("=")[0]
         start = found.start(2) + len(name) + 1 if found[1] else found.start(2)
         end = found.end(2) if found[1] else found.end(3)
         if not is_none(text[start:end]):
             yield "cookie", start, end
+    for sign, pattern in (("-u", _CURL), ("--user", _CURL), ("sshpass", _SSHPASS), ("login", _NETRC)):
+        if sign in low:
+            yield from (("password", *found.span(1)) for found in pattern.finditer(text) if not is_none(found[1]))
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -303,8 +286,10 @@ def stated(text: str) -> Iterator[Span]:
     place = 0
     while named := _NAMED.search(text, place):
         kind = "passphrase" if named["phrase"] else "password" if named["word"] else _kind_of(named["key"].lower())
-        if kind == "password" and (before := _value_before(text, named.start())):
-            yield kind, *before
+        start = max(0, named.start() - 140)
+        before = _BEFORE.search(text[start : named.start()]) if kind == "password" else None
+        if before and _is_odd(before[1]) and not is_none(before[1]):  # "hunter2 is my password"
+            yield kind, start + before.start(1), start + before.end(1)
         found, place = _value_after(text, named, kind)
         if found:
             yield kind, *found
@@ -314,15 +299,6 @@ def _kind_of(name: str) -> str:
     if "token" in name:
         return "token"
     return "cookie" if "sess" in name or name == "connect.sid" else "secret" if name.startswith("secret") else "key"
-
-
-def _value_before(text: str, end: int) -> tuple[int, int] | None:
-    """ "hunter2 is my password"."""
-    start = max(0, end - 140)
-    found = _BEFORE.search(text[start:end])
-    if found and _is_odd(found[1]) and not is_none(found[1]):
-        return start + found.start(1), start + found.end(1)
-    return None
 
 
 def _value_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, int] | None, int]:

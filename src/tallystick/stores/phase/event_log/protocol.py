@@ -74,7 +74,7 @@ class MemoryEventLog(Protocol):
     """Events, appended and never changed."""
 
     def append(self, event: MemoryEvent) -> None:
-        """Add one event. It is stored when this returns. Refused if its id is taken."""
+        """Add one event. It is stored when this returns. Refused if its id is taken, NotWritten if a disk refuses."""
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
         """Add several, or, if one of them is refused, none."""
@@ -89,7 +89,7 @@ class MemoryEventLog(Protocol):
         """The graph that the events make; with a path, as it is seen from there."""
 
     def diagnostics(self) -> Findings:
-        """The lines that were skipped, in their order."""
+        """The lines that were skipped, in their order, and what a crash left at the end."""
 
     def __iter__(self) -> Iterator[MemoryEvent]:
         """All events, one after the other."""
@@ -164,7 +164,7 @@ def must_be_free(name: str, taken: Container[str]) -> None:
 # -- a log of lines ----------------------------------------------------------------------------------------------------
 
 
-class LineEventLog(ABC):
+class LineEventLog(MemoryEventLog, ABC):
     """A `MemoryEventLog` of lines. Returned events belong to the caller: changing them changes nothing here."""
 
     @abstractmethod
@@ -176,11 +176,9 @@ class LineEventLog(ABC):
         """The fields of every event, in order."""
 
     def append(self, event: MemoryEvent) -> None:
-        """Add one event. Refused if its id is taken, NotWritten if the disk refuses."""
         self.extend((event,))
 
     def extend(self, events: Iterable[MemoryEvent]) -> None:
-        """Add several, or, if one of them is refused, none."""
         lines = []
         for event in events:
             if not isinstance(event, MemoryEvent):
@@ -206,14 +204,12 @@ class LineEventLog(ABC):
         return tuple(map(line_of, self._fields()))
 
     def replay(self, path: str | None = None) -> GraphSnapshot:
-        """The graph that the events make; with a path, as it is seen from there."""
         return replay(self, path)
 
     def __iter__(self) -> Iterator[MemoryEvent]:
         return map(MemoryEvent.judged, self._fields())
 
     def list(self, kind: str | None = None, path: str | None = None, since: datetime | str | None = None) -> Events:
-        """The events of one kind, of one path, from one moment on, in the order of the log."""
         if kind is not None and not is_kind(kind):
             raise Refused(f"unknown kind {kind!r}; use one of {', '.join(KINDS)}, or one that begins with custom.")
         first = "" if since is None else moment(since)
@@ -232,7 +228,6 @@ class InMemoryMemoryEventLog(LineEventLog):
         self.extend(events)
 
     def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
-        """Add judged events, each as its id and its line: all, or, if one is refused, none."""
         with self._turn:
             fresh: dict[str, bytes] = {}
             for name, line in lines:
@@ -243,15 +238,13 @@ class InMemoryMemoryEventLog(LineEventLog):
             self._lines |= fresh
 
     def get(self, event_id: str) -> MemoryEvent:
-        """One event. NotFound, if there is none of that id."""
         line = self._lines.get(event_id)
         if line is None:
             raise NotFound(f"no event {event_id!r} in this log; check the id")
         return event_of(line)
 
     def diagnostics(self) -> Findings:
-        """Nothing: only accepted events are here."""
-        return []
+        return []  # only accepted events are here
 
     def _fields(self) -> Iterator[dict[str, Any]]:
         with self._turn:
@@ -314,23 +307,20 @@ class _Position:
         if self._file != _inode_of(fd) or end < self._end or tail != self._last:
             self._forget()
         for at, raw in raw_lines(fd, self._end, end):
-            self._take(at, raw)
+            self.lines += 1
+            try:
+                name = fields_of(raw)["id"]
+            except Bad as bad:
+                self.findings.append(LogFinding(bad.code, self.lines, at, bad.reason))
+                if bad.id:
+                    self.taken.setdefault(bad.id, -1)
+                continue
+            if self.taken.setdefault(name, at) == at:
+                self.count += 1
+            else:
+                reason = f"an earlier line has the event {ascii(name)[:80]} already; the first one counts"
+                self.findings.append(LogFinding(DUPLICATE, self.lines, at, reason))
         self.level(fd, end)
-
-    def _take(self, at: int, raw: bytes) -> None:
-        self.lines += 1
-        try:
-            name = fields_of(raw)["id"]
-        except Bad as bad:
-            self.findings.append(LogFinding(bad.code, self.lines, at, bad.reason))
-            if bad.id:
-                self.taken.setdefault(bad.id, -1)
-            return
-        if self.taken.setdefault(name, at) == at:
-            self.count += 1
-        else:
-            reason = f"an earlier line has the event {ascii(name)[:80]} already; the first one counts"
-            self.findings.append(LogFinding(DUPLICATE, self.lines, at, reason))
 
 
 def _inode_of(fd: int) -> tuple[int, int]:
@@ -389,7 +379,6 @@ class JsonlMemoryEventLog(LineEventLog):
                 raise NotWritable(f"{where}: {found.reason}; upgrade tallystick: nothing was written")
 
     def get(self, event_id: str) -> MemoryEvent:
-        """One event. NotFound, if there is none of that id."""
         with self._reading() as (fd, end):
             at = self._known.taken.get(event_id, -1)
             if at < 0:
@@ -405,7 +394,6 @@ class JsonlMemoryEventLog(LineEventLog):
             return {names[at]: (number, at) for number, (at, _) in lines if at in names}
 
     def diagnostics(self) -> Findings:
-        """The lines that are skipped, in their order, and what a crash left at the end."""
         with self._reading() as (fd, end):
             size = os.fstat(fd).st_size if fd >= 0 else 0
             found = [*self._known.findings]

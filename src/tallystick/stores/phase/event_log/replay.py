@@ -94,7 +94,19 @@ class Fold:
     def take(self, event: MemoryEvent) -> None:
         """Apply an event. One that makes no sense is skipped and named."""
         self.events += 1
-        self._move(event)
+        moved = None
+        try:
+            moved = path_event_in(event)
+            if moved is not None:
+                self.state.must_allow(moved)
+        except Refused as error:
+            self.skipped.append(Skipped(event.id, str(error)))
+        else:
+            if moved is not None:
+                self.state.take(moved)
+                self._views.clear()
+            if moved is not event:
+                self.state.stand(event)
         path, approved, why = event.path_id, _approved_by(event), _why_no_put(event)
         for what, name, fields in _put_by(event):
             try:
@@ -110,20 +122,6 @@ class Fold:
                 self._on.setdefault(path, set()).add((what, name))
         if why:
             self.skipped.append(Skipped(event.id, why))
-
-    def _move(self, event: MemoryEvent) -> None:
-        try:
-            moved = path_event_in(event)
-            if moved is not None:
-                self.state.must_allow(moved)
-        except Refused as error:
-            self.skipped.append(Skipped(event.id, str(error)))
-            return
-        if moved is not None:
-            self.state.take(moved)
-            self._views.clear()
-        if moved is not event:
-            self.state.stand(event)
 
     def refuse(self, event: MemoryEvent, why: str) -> None:
         """Skip an event that the gate does not allow, and name it."""

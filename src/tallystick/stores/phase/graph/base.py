@@ -1,8 +1,8 @@
-"""The common part of the two graph stores, and the one in memory, which lives as long as its process.
+"""The protocol of a graph store, the common part of the two, and the one in memory, which lives as long as its process.
 
 A graph in memory has every record as its line on disk, with indexes by kind, source and target. Lines are small, cannot
 be changed from outside, and go to disk or into an envelope unchanged. A lookup by kind, source or target costs no more
-than what it finds.
+than what has that key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import orjson
 
@@ -69,44 +69,29 @@ class Changes:
 
 
 class Groups:
-    """Names by key, each group sorted when it is read.
-
-    A single name is stored as itself: most nodes have an edge or two, and a dictionary for each would be most of the
-    memory of a graph.
-    """
-
-    __slots__ = ("_groups", "_ordered")
+    """Names by key. A single one is stored as itself: most nodes have an edge or two, sets would be most of a graph."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, str | dict[str, None]] = {}
-        self._ordered: set[str] = set()
+        self._groups: dict[str, str | set[str]] = {}
 
     def add(self, key: str, name: str) -> None:
         group = self._groups.setdefault(key, name)
-        if isinstance(group, str):
-            if group != name:
-                self._groups[key] = {group: None, name: None}
-                self._ordered.discard(key)
-        elif name not in group:
-            group[name] = None
-            self._ordered.discard(key)
+        if isinstance(group, set):
+            group.add(name)
+        elif group != name:
+            self._groups[key] = {group, name}
 
     def remove(self, key: str, name: str) -> None:
         group = self._groups.get(key)
-        if group == name or group == {name: None}:
+        if isinstance(group, set):
+            group.discard(name)
+        elif group == name:
             del self._groups[key]
-        elif isinstance(group, dict):
-            group.pop(name, None)
 
-    def names(self, key: str) -> Iterable[str]:
-        """The names in order. They are sorted once, and again after one was added."""
+    def names(self, key: str) -> list[str]:
+        """The names in order."""
         group = self._groups.get(key, ())
-        if isinstance(group, str):
-            return (group,)
-        if group and key not in self._ordered:
-            group = self._groups[key] = dict.fromkeys(sorted(group))
-            self._ordered.add(key)
-        return group
+        return [group] if isinstance(group, str) else sorted(group)
 
     def size(self, key: str) -> int:
         group = self._groups.get(key, ())
@@ -177,10 +162,62 @@ class Contents:
         return self.into.names(target)
 
 
+@runtime_checkable
+class MemoryGraphStore(Protocol):
+    """Profiles, nodes, edges and paths. `isinstance` checks the method names only.
+
+    Saving a record again replaces it; saving the same again changes nothing. Lists are in the order of their ids,
+    events in the order in which they happened. Nothing is ever deleted: two nodes that are the same thing are merged.
+    """
+
+    def save_profile(self, profile: MemoryProfile) -> None: ...
+
+    def load_profile(self, profile_id: str) -> MemoryProfile:
+        """NotFound, if there is none of that id; so for every `load_…`."""
+
+    def list_profiles(self) -> list[MemoryProfile]: ...
+
+    def save_node(self, node: MemoryNode) -> None: ...
+
+    def save_nodes(self, nodes: Iterable[MemoryNode]) -> None:
+        """All of them or, if one is refused, none."""
+
+    def load_node(self, node_id: str) -> MemoryNode: ...
+
+    def list_nodes(self, kind: str | None = None, *, merged: bool = False) -> list[MemoryNode]:
+        """All, or those of one kind; with `merged`, also those that were merged into another."""
+
+    def save_edge(self, edge: MemoryEdge) -> None:
+        """Its ends need not exist yet."""
+
+    def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
+        """All of them or, if one is refused, none."""
+
+    def load_edge(self, edge_id: str) -> MemoryEdge: ...
+
+    def list_edges(
+        self, source: str | None = None, target: str | None = None, kind: str | None = None, *, limit: int | None = None
+    ) -> list[MemoryEdge]:
+        """All, or those with that source, that target and that kind; the first `limit` of them."""
+
+    def save_path(self, path: MemoryPath) -> None: ...
+
+    def load_path(self, path_id: str) -> MemoryPath: ...
+
+    def list_paths(self) -> list[MemoryPath]: ...
+
+    def list_events(self) -> list[MemoryEvent]: ...
+
+    def export_envelope(self) -> GraphEnvelope: ...
+
+    def import_envelope(self, envelope: GraphEnvelope) -> None:
+        """Import all of it; nothing, if one record is refused. A record of the same id is replaced, an event never."""
+
+
 # -- a store ----------------------------------------------------------------------------------------------------------
 
 
-class KeptGraph(ABC):
+class KeptGraph(MemoryGraphStore, ABC):
     """A `MemoryGraphStore` over contents that somebody keeps."""
 
     _log: LineEventLog
@@ -235,14 +272,12 @@ class KeptGraph(ABC):
         self._save_all("nodes", [node])
 
     def save_nodes(self, nodes: Iterable[MemoryNode]) -> None:
-        """All of them or, if one is refused, none."""
         self._save_all("nodes", nodes)
 
     def load_node(self, node_id: str) -> MemoryNode:
         return self._load("nodes", node_id)  # type: ignore[no-any-return]
 
     def list_nodes(self, kind: str | None = None, *, merged: bool = False) -> list[MemoryNode]:
-        """All, or those of one kind; with `merged`, also those that were merged into another."""
         with self._reading() as contents:
             table = contents.tables["nodes"]
             names = contents.kinds["nodes"].names(kind) if kind is not None and not merged else sorted(table)
@@ -250,11 +285,9 @@ class KeptGraph(ABC):
             return [node for node in found if (merged or not node.merged) and kind in (None, node.kind)]
 
     def save_edge(self, edge: MemoryEdge) -> None:
-        """Its ends need not exist yet."""
         self._save_all("edges", [edge])
 
     def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
-        """All of them or, if one is refused, none."""
         self._save_all("edges", edges)
 
     def load_edge(self, edge_id: str) -> MemoryEdge:
@@ -263,7 +296,6 @@ class KeptGraph(ABC):
     def list_edges(
         self, source: str | None = None, target: str | None = None, kind: str | None = None, *, limit: int | None = None
     ) -> list[MemoryEdge]:
-        """All, or those with that source, that target and that kind; the first `limit` of them."""
         with self._reading() as contents:
             table = contents.tables["edges"]
             names = contents.edges(source, target)
@@ -291,7 +323,6 @@ class KeptGraph(ABC):
             )  # fmt: skip
 
     def import_envelope(self, envelope: GraphEnvelope) -> None:
-        """Import all of it or, if any is refused, nothing. A record with the same id is replaced; an event never is."""
         changes = Changes(metadata=copied(envelope.metadata), extra=copied(envelope.extra))
         if envelope.profile is not None:
             changes.lines["profiles"][envelope.profile.id] = envelope.profile.to_line()

@@ -171,8 +171,13 @@ def _records(place: str, lines: list[bytes], shard: Shard) -> Iterator[Found]:
     part, _, file = place.partition("/")
     width, before, byte = width_of(file), "", len(lines[0]) + 1
     for number, line in enumerate(lines[1:], 2):
-        try:
-            name, row = _read(part, line)
+        try:  # a line that reads back to its own bytes means one thing only; others are read strictly
+            fields, own = orjson.loads(line), line
+            if type(fields) is not dict or orjson.dumps(fields, option=orjson.OPT_SORT_KEYS) != line:
+                fields = loads(line)
+                own = line_of(fields) if type(fields) is dict else b""
+            name = key_of(part, fields)
+            row = row_of(part, settled_line(part, own, fields) if part in KINDS else own, fields)
         except UnknownVersion as error:
             reason = str(error).removesuffix(": upgrade it")
             shard.problems.append(Problem(UNKNOWN_VERSION, place, number, byte, reason))
@@ -215,16 +220,6 @@ def trusted_rows(place: str, data: bytes) -> list[tuple[str, Row]] | None:
         return None
     names = {name for name, _ in rows if type(name) is str}
     return rows if len(names) == len(rows) else None
-
-
-def _read(part: str, line: bytes) -> tuple[str, Row]:
-    """The record in a line. A line that reads back to its own bytes means one thing only; others are read strictly."""
-    fields, own = orjson.loads(line), line
-    if type(fields) is not dict or orjson.dumps(fields, option=orjson.OPT_SORT_KEYS) != line:
-        fields = loads(line)
-        own = line_of(fields) if type(fields) is dict else b""
-    name = key_of(part, fields)
-    return name, row_of(part, settled_line(part, own, fields) if part in KINDS else own, fields)
 
 
 def lacks_log(root: Path) -> bool:

@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
+from tallystick.decide.graph import must_stand_for_themselves
 from tallystick.records.clock import comparable
 from tallystick.records.display import Displayable
 from tallystick.records.entity import name_key
 from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 
 SURE = 0.9
 WORTH_ASKING = 0.5
@@ -51,9 +52,6 @@ class Outcome(Displayable):
 
     likeness: Likeness
     is_done: bool
-
-
-# -- how likely ------------------------------------------------------------------------------------------------------
 
 
 def likeness(store: MemoryGraphStore, keep: str, gone: str) -> Likeness:
@@ -112,21 +110,12 @@ def find_same(
     return sorted(likely, key=lambda each: (-each.score, each.keep, each.gone))[:limit]
 
 
-# -- making one of two -----------------------------------------------------------------------------------------------
-
-
 def merge(
     store: MemoryGraphStore, keep: str, gone: str, *, by: str = "", at: str = "", approved: bool = False
 ) -> Outcome:
     """Merge `gone` into `keep`, if that is sure or approved; else change nothing and propose it."""
     one, other = store.load_node(keep), store.load_node(gone)
-    if keep == gone:
-        raise Refused(f"node {keep!r} cannot be merged into itself", "self")
-    for node in (one, other):
-        if node.merged:
-            raise Refused(
-                f"node {node.id!r} is merged into {node.merged_into!r}; merge that one, or unmerge first", "state"
-            )
+    must_stand_for_themselves(one.to_dict(), other.to_dict())
     alike = likeness(store, keep, gone)
     if not (approved or alike.is_sure):
         return Outcome(alike, False)
@@ -134,7 +123,11 @@ def merge(
     brought = [name for name in other.names if name not in one.names]
     kept = replace(one, aliases=(*one.aliases, *brought), absorbed={**one.absorbed, gone: brought})
     given = replace(other, merged={name: value for name, value in why.items() if value or name == "score"})
-    edges = [_led(edge, gone, keep) for edge in _edges_of(store, gone)]
+    edges = []
+    for edge in _edges_of(store, gone):  # each leads to `keep` from now on, and remembers where it led
+        ends = [name for name in ("source", "target") if getattr(edge, name) == gone]
+        led = (*edge.led, dict.fromkeys(ends, gone))
+        edges.append(replace(edge, **dict.fromkeys(ends, keep), led=led))  # type: ignore[arg-type]
     store.import_envelope(GraphEnvelope(nodes=[kept, given], edges=edges))
     return Outcome(alike, True)
 
@@ -143,12 +136,6 @@ def _edges_of(store: MemoryGraphStore, name: str) -> Iterable[MemoryEdge]:
     """All edges of a node, each once."""
     found = (*store.list_edges(source=name), *store.list_edges(target=name))
     return {edge.id: edge for edge in found}.values()
-
-
-def _led(edge: MemoryEdge, gone: str, keep: str) -> MemoryEdge:
-    """The edge with `keep` in place of `gone`, remembering it."""
-    ends = [name for name in ("source", "target") if getattr(edge, name) == gone]
-    return replace(edge, **dict.fromkeys(ends, keep), led=(*edge.led, dict.fromkeys(ends, gone)))  # type: ignore[arg-type]
 
 
 def unmerge(store: MemoryGraphStore, gone: str) -> MemoryNode:

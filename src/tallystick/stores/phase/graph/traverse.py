@@ -15,7 +15,7 @@ from tallystick.records.clock import comparable
 from tallystick.records.display import Displayable
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
-from tallystick.stores.phase.graph.protocol import MemoryGraphStore
+from tallystick.stores.phase.graph.base import MemoryGraphStore
 
 Direction = Literal["out", "in", "both"]
 
@@ -50,10 +50,6 @@ class Limits:
     def allow_edge(self, edge: MemoryEdge) -> bool:
         known = self.kinds is None or edge.kind in self.kinds
         return known and edge.weight >= self.min_weight and (not self.as_of or edge.holds_at(self.as_of))
-
-    def allow_node(self, node: MemoryNode) -> bool:
-        known = self.node_kinds is None or node.kind in self.node_kinds
-        return known and (not self.as_of or node.holds_at(self.as_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,8 @@ def _allowed(store: MemoryGraphStore, name: str, limits: Limits) -> MemoryNode |
         node = store.load_node(name)
     except NotFound:
         return None
-    return node if limits.allow_node(node) else None
+    is_known = limits.node_kinds is None or node.kind in limits.node_kinds
+    return node if is_known and (not limits.as_of or node.holds_at(limits.as_of)) else None
 
 
 def edges_of(store: MemoryGraphStore, name: str, limits: Limits) -> tuple[list[MemoryEdge], bool]:
