@@ -131,15 +131,9 @@ def _describe(found: Operation) -> Iterator[Step]:
 
 
 def apply(
-    root: Path,
-    codes: Sequence[str],
-    *,
-    keyring: Keyring | None = None,
-    by: str = "python:local",
-    clock: Clock = system_clock,
-    disk: Disk | None = None,
-    timeout: float = 30.0,
-) -> list[Step]:
+    root: Path, codes: Sequence[str], *, keyring: Keyring | None = None, by: str = "python:local",
+    clock: Clock = system_clock, disk: Disk | None = None, timeout: float = 30.0,
+) -> list[Step]:  # fmt: skip
     """Repair what these codes name; return what was done. Refused, and nothing changed, if one cannot be repaired."""
     steps = plan(root, codes, keyring=keyring)
     for step in steps:

@@ -105,20 +105,15 @@ def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
     withheld = memory.withheld(belief.id, path=path) if belief.is_held else None
     contradicted = [memory.show(each, path=path) for each in answer.contradicts]
     return {
-        "belief": belief,
-        "html": html(belief.text),
-        "status": STANDING.get(belief.status, belief.status),
-        "withheld": withheld.why if withheld else "",
-        "page": "" if belief.path else page_of(memory, belief.about),
+        "belief": belief, "html": html(belief.text), "status": STANDING.get(belief.status, belief.status),
+        "withheld": withheld.why if withheld else "", "page": "" if belief.path else page_of(memory, belief.about),
         "reasons": list(_reasons(memory.why(belief.id, path=path))),
-        "dependents": memory.dependents(belief.id, path=path)[:_LIMIT],
-        "steps": list(islice(_steps(versions), _LIMIT)),
-        "versions": len(versions),
-        "sources": list(_sources(memory, belief)),
+        "dependents": memory.dependents(belief.id, path=path)[:_LIMIT], "steps": list(islice(_steps(versions), _LIMIT)),
+        "versions": len(versions), "sources": list(_sources(memory, belief)),
         "contradicts": list(zip(contradicted, answer.why, strict=True)),
         "near": [memory.show(each, path=path) for each in answer.near],
         "reviews": [review for review in memory.reviews.waiting() if belief.id in review.action.target],
-    }
+    }  # fmt: skip
 
 
 def _reasons(why: Why, depth: int = 0) -> Iterator[tuple[int, Belief, tuple[str, ...]]]:

@@ -67,13 +67,10 @@ def _page(
 def _view(memory: Memory, query: Query) -> dict[str, Any]:
     status, days = memory.status(), _recent(memory)
     return {
-        "status": status,
-        "days": days,
-        "reviews": [_review(memory, each.id) for each in status.reviews],
+        "status": status, "days": days, "reviews": [_review(memory, each.id) for each in status.reviews],
         "first": [command_for(memory, each, takes_user=each != "connect") for each in _FIRST],
-        "is_new": not (days or status.beliefs or status.episodes or status.trouble),
-        "answer": _answer(memory, query),
-    }
+        "is_new": not (days or status.beliefs or status.episodes or status.trouble), "answer": _answer(memory, query),
+    }  # fmt: skip
 
 
 def _review(memory: Memory, name: str) -> dict[str, str]:
@@ -115,14 +112,10 @@ def _answer(memory: Memory, query: Query) -> dict[str, Any] | None:
     older = [version.belief.text for version in memory.history(belief.id) if version.seq < belief.seq]
     is_replaced = given["how"] in ("corrected", "revised") and older and older[-1] != belief.text
     return {
-        "done": DONE[given["how"]],
-        "belief": belief,
-        "page": page_of(memory, belief.about),
-        "against": named("against"),
-        "near": named("near"),
-        "masked": "masked" in given,
+        "done": DONE[given["how"]], "belief": belief, "page": page_of(memory, belief.about),
+        "against": named("against"), "near": named("near"), "masked": "masked" in given,
         "before": older[-1] if is_replaced else "",
-    }
+    }  # fmt: skip
 
 
 # -- learned recently --------------------------------------------------------------------------------------------------

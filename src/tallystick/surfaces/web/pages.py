@@ -69,14 +69,11 @@ def _overview(memory: Memory, words: str) -> dict[str, Any]:
             groups.append({"title": title, "pages": active[:_PAGES], "count": len(active)})
     entries = memory.pages.search(words, top_k=_MATCHES, include_superseded=True) if words else []
     return {
-        "words": words,
-        "groups": groups,
+        "words": words, "groups": groups,
         "archived": [(name, info) for name, info in found if info.status != "active"][:_PAGES],
         "matches": [(entry.path.rpartition("/")[2].removesuffix(".md"), entry) for entry in entries],
-        "is_empty": not any(info.entry_count for info in infos),
-        "seq": seq,
-        "kinds": _KINDS,
-    }
+        "is_empty": not any(info.entry_count for info in infos), "seq": seq, "kinds": _KINDS,
+    }  # fmt: skip
 
 
 def _matches(info: PageInfo, words: str) -> bool:

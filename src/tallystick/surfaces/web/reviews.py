@@ -60,19 +60,11 @@ def _queue(memory: Memory, show: str, page: int) -> dict[str, Any]:
     some, next_pending = _page(pending, page, _PENDING)
     older, next_answered = _page(answered, page, _ANSWERED)
     return {
-        "pending": len(pending),
-        "quarantined": sum(each.action.kind == _QUARANTINED for each in pending),
-        "shown": [_view(memory, each) for each in some],
-        "answered": older,
-        "next_pending": next_pending,
-        "next_answered": next_answered,
-        "show": show,
-        "page": page,
-        "size": memory.ledger.size,
-        "may_answer": memory.reviews.may_answer(),
-        "may_write": memory.writable,
-        "trouble": memory.trouble,
-    }
+        "pending": len(pending), "quarantined": sum(each.action.kind == _QUARANTINED for each in pending),
+        "shown": [_view(memory, each) for each in some], "answered": older, "next_pending": next_pending,
+        "next_answered": next_answered, "show": show, "page": page, "size": memory.ledger.size,
+        "may_answer": memory.reviews.may_answer(), "may_write": memory.writable, "trouble": memory.trouble,
+    }  # fmt: skip
 
 
 def _page(found: Sequence[Review], number: int, size: int) -> tuple[Sequence[Review], int | None]:
@@ -90,12 +82,9 @@ def _one(memory: Memory, name: str) -> dict[str, Any]:
     found = memory.reviews.get(name)
     outcome, now = ("", None) if found.is_open else _outcome(memory, found)
     return {
-        "view": _view(memory, found, as_asked=not found.is_open),
-        "outcome": outcome,
-        "now": now,
-        "may_answer": memory.reviews.may_answer(),
-        "may_write": memory.writable,
-    }
+        "view": _view(memory, found, as_asked=not found.is_open), "outcome": outcome, "now": now,
+        "may_answer": memory.reviews.may_answer(), "may_write": memory.writable,
+    }  # fmt: skip
 
 
 async def _answer(request: Request) -> Response:
@@ -146,14 +135,10 @@ def _view(memory: Memory, review: Review, *, as_asked: bool = False) -> dict[str
         cut = each._replace(text=excerpt(each.text, _CHANGE), was=was)
         changes.append((cut, diff_pieces(was, cut.text) if was is not None and not cut.name else []))
     return {
-        "review": review,
-        "title": _title(review, found),
-        "changes": changes,
-        "client": client(action.by),
+        "review": review, "title": _title(review, found), "changes": changes, "client": client(action.by),
         "command": command_for(memory, f"review approve {review.id[-6:]}"),
-        "is_granted": bool(review.marker) and review.status == "waiting",
-        "is_quarantined": action.kind == _QUARANTINED,
-    }
+        "is_granted": bool(review.marker) and review.status == "waiting", "is_quarantined": action.kind == _QUARANTINED,
+    }  # fmt: skip
 
 
 def _belief(memory: Memory, version: str, path: str, moment: int | None) -> Belief | None:

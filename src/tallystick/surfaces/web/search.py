@@ -152,14 +152,11 @@ def _results(memory: Memory, form: SearchForm, *, error: str = "") -> dict[str, 
         recalled = memory.recall(form.question, k=_HITS, explain=True, **form.options())
     hits = [*(recalled or ()), *(framed.hits if framed else ())]
     return {
-        "form": form,
-        "place": _place(memory, form.moment),
-        "frames": [(frame.name, frame.token_budget) for frame in memory.frames],
-        "recalled": recalled,
-        "framed": framed,
+        "form": form, "place": _place(memory, form.moment),
+        "frames": [(frame.name, frame.token_budget) for frame in memory.frames], "recalled": recalled, "framed": framed,
         "pages": {about: page_of(memory, about) for about in {hit.about for hit in hits if hit.what == "belief"}},
         "error": error,
-    }
+    }  # fmt: skip
 
 
 def _place(memory: Memory, moment: int | datetime | None) -> Place:

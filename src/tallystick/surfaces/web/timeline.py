@@ -239,19 +239,13 @@ def _view(memory: Memory, seq: int) -> dict[str, Any]:
     signed = {each.size: each.at for each in memory.ledger.checkpoints() if not each.trouble}
     file = f"event-{seq}.proof.txt"
     return {
-        **in_words(memory, event, _WHOLE),
-        "body": body[:_JSON],
-        "is_cut": len(body) > _JSON,
-        "earlier": earlier[0].seq if earlier else None,
-        "later": later[0].seq if later and later[0].seq > seq else None,
-        "proof": proof,
-        "error": error,
-        "header": proof.event if proof else {},
-        "signed_at": signed.get(proof.size, "") if proof else "",
-        "may_sign": memory.writable,
+        **in_words(memory, event, _WHOLE), "body": body[:_JSON], "is_cut": len(body) > _JSON,
+        "earlier": earlier[0].seq if earlier else None, "later": later[0].seq if later and later[0].seq > seq else None,
+        "proof": proof, "error": error, "header": proof.event if proof else {},
+        "signed_at": signed.get(proof.size, "") if proof else "", "may_sign": memory.writable,
         "log": command_for(memory, f"log {seq} --json", takes_user=False),
         "check": f"tallystick ledger prove --check {file} --key '{proof.key}'" if proof and proof.key else "",
-    }
+    }  # fmt: skip
 
 
 routes: list[BaseRoute] = [
