@@ -25,8 +25,7 @@ from tallystick.surfaces.connect import clients, plan
 from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
 from tallystick.surfaces.connect.plan import Change, Puzzled
 from tallystick.surfaces.present.names import short_path
-from tallystick.surfaces.present.terminal import bold, dim, good, warn, width
-from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.text import bold, dim, good, short, shown, warn, width
 
 _COMPARED = 400  # lines that are compared in order
 

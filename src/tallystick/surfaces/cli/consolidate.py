@@ -12,12 +12,10 @@ import click
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import ConsolidationRuleError
 from tallystick.records.fact import text_of, triple_of
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import Call, command, progress, waiting
 from tallystick.surfaces.cli.options import option, speaker
-from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.names import handle
-from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
-from tallystick.surfaces.present.text import cells, short, shown
+from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, warn, width
 from tallystick.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:

@@ -16,11 +16,9 @@ import click
 
 from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.stores.places import has_ledger
-from tallystick.surfaces.cli.command import BY, Call, command, print_bytes
+from tallystick.surfaces.cli.command import BY, Call, command, print_bytes, progress, waiting
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input, whose
-from tallystick.surfaces.cli.progress import progress, waiting
-from tallystick.surfaces.present.terminal import bold, dim, warn, width
-from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.text import bold, dim, short, shown, warn, width
 from tallystick.surfaces.present.time import count, counts
 
 if TYPE_CHECKING:

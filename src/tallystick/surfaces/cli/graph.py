@@ -12,11 +12,9 @@ from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
-from tallystick.surfaces.cli.command import Call, command, print_bytes
+from tallystick.surfaces.cli.command import Call, command, print_bytes, waiting
 from tallystick.surfaces.cli.options import complete_entity, option, read_input, speaker, whose
-from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
-from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.text import bold, dim, outcome, short, shown, warn, width
 from tallystick.surfaces.present.time import ago, counts
 
 if TYPE_CHECKING:

@@ -11,11 +11,9 @@ import click
 from tallystick.memory.maintenance.ledger import check_proof, verify_folder
 from tallystick.records.errors import Refused
 from tallystick.stores.places import size_of_ledger
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import Call, command, progress, waiting
 from tallystick.surfaces.cli.options import FilePath, option, yes as yes_option
-from tallystick.surfaces.cli.progress import progress, waiting
-from tallystick.surfaces.present.terminal import bad, dim, good, outcome, row, warn
-from tallystick.surfaces.present.text import lines, short, shown
+from tallystick.surfaces.present.text import bad, dim, good, lines, outcome, row, short, shown, warn
 from tallystick.surfaces.present.time import count
 
 # -- verify ------------------------------------------------------------------------------------------------------------

@@ -15,12 +15,10 @@ from tallystick.memory.maintenance import check as checks
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Unfinished
 from tallystick.stores.places import has_ledger
-from tallystick.surfaces.cli.command import BY, Call, command
+from tallystick.surfaces.cli.command import BY, Call, command, waiting
 from tallystick.surfaces.cli.options import option, yes as yes_option
-from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import copies_in
-from tallystick.surfaces.present.terminal import bold, dim, findings_page, outcome, warn
-from tallystick.surfaces.present.text import shown
+from tallystick.surfaces.present.text import bold, dim, findings_page, outcome, shown, warn
 from tallystick.surfaces.present.time import count
 
 _LOST, _ACT_SOON = 4, 5  # exit statuses of `check`

@@ -27,12 +27,10 @@ import click
 from tallystick.records.errors import Busy, NotFound, Refused
 from tallystick.records.page import Synced
 from tallystick.stores.places import has_ledger
-from tallystick.surfaces.cli.command import Call, command, print_json
+from tallystick.surfaces.cli.command import Call, command, print_json, progress, waiting
 from tallystick.surfaces.cli.options import complete_page, given, option, speaker, whose
-from tallystick.surfaces.cli.progress import progress, waiting
 from tallystick.surfaces.present.names import called, has_pages, page_name, resolved
-from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
-from tallystick.surfaces.present.text import cells, lines, short, shown
+from tallystick.surfaces.present.text import bold, cells, dim, lines, outcome, short, shown, warn, width
 from tallystick.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:

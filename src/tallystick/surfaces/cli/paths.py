@@ -13,8 +13,7 @@ from tallystick.surfaces.cli.map import entry_of
 from tallystick.surfaces.cli.options import complete_path, option, speaker, whose
 from tallystick.surfaces.present.events import event_line
 from tallystick.surfaces.present.names import handle
-from tallystick.surfaces.present.terminal import bold, dim, good, outcome, warn, width
-from tallystick.surfaces.present.text import cells, short, shown
+from tallystick.surfaces.present.text import bold, cells, dim, good, outcome, short, shown, warn, width
 from tallystick.surfaces.present.time import ago, count
 
 HELP = f"""{entry_of('paths').line}

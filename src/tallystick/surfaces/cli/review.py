@@ -14,8 +14,7 @@ from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose
 from tallystick.surfaces.present.reviews import page, table
-from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn
-from tallystick.surfaces.present.text import cells, short, shown
+from tallystick.surfaces.present.text import bold, cells, dim, outcome, row, short, shown, warn
 from tallystick.surfaces.present.time import count, counts, read_moment, when
 
 if TYPE_CHECKING:

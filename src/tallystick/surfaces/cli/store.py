@@ -18,12 +18,10 @@ from tallystick.stores.phase.comparison import Comparison
 from tallystick.stores.phase.findings import Diagnostic, refused_in
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import LAST, action_in, approval_in, events_in, given_in, joined, open_workspace
-from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json
+from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json, waiting
 from tallystick.surfaces.cli.graph import envelope_counts
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input
-from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.terminal import bad, bold, dim, findings_page, good, outcome, row, warn
-from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.text import bad, bold, dim, findings_page, good, outcome, row, short, shown, warn
 from tallystick.surfaces.present.time import count, counts
 
 _LIMIT = 20  # lines of one kind

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, option, speaker
-from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.names import page_name
-from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
-from tallystick.surfaces.present.text import short, shown
+from tallystick.surfaces.present.text import bold, dim, outcome, short, shown, warn, width
 from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
 from tallystick.records.relation import Neighbour
 from tallystick.surfaces.present.names import handle, short_id, short_path
-from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
-from tallystick.surfaces.present.text import cells, lines, short, shown
+from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
 from tallystick.surfaces.present.time import ago, count, when
 
 STANDING = {"active": "current", "tombstone": "forgotten", "invalidated": "invalidated"}

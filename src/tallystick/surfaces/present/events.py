@@ -15,8 +15,7 @@ from tallystick.records.page import NOTES
 from tallystick.records.path import MAIN
 from tallystick.records.times import Span, named
 from tallystick.surfaces.present.names import handle, short_id
-from tallystick.surfaces.present.terminal import bold, dim, width
-from tallystick.surfaces.present.text import cells, short
+from tallystick.surfaces.present.text import bold, cells, dim, short, width
 from tallystick.surfaces.present.time import count, their, when
 
 Find = Callable[[str], Belief | None]

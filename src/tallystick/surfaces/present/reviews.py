@@ -16,8 +16,7 @@ from tallystick.records.page import NOTES
 from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
 from tallystick.surfaces.present.names import handle
-from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
-from tallystick.surfaces.present.text import cells, lines, short, shown
+from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
 from tallystick.surfaces.present.time import ago, when
 
 ASKS = {
