@@ -21,8 +21,8 @@ from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Shape, shaped
-from tallystick.surfaces.api.operation import Json, Limit, Operations, Part, When, also, ask, part, plain, plains
+from tallystick.surfaces.api.models import Limit, Shape, When, shaped
+from tallystick.surfaces.api.operation import Json, Operations, Part, also, ask, part, plain, plains
 from tallystick.surfaces.server.worker import CallContext, Feed, MemoryWorker
 
 reviews = Operations("reviews", "Actions that need a person's approval.")

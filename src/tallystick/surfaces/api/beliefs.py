@@ -15,27 +15,8 @@ from tallystick.records.belief import Belief
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Moved
 from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Shape, Values, shaped
-from tallystick.surfaces.api.operation import (
-    WRITE,
-    BelievedAt,
-    IdempotencyKey,
-    IfMatch,
-    Json,
-    Limit,
-    Name,
-    OfPath,
-    Operations,
-    Part,
-    When,
-    moment,
-    must_be_a_person,
-    part,
-    plain,
-    plains,
-    several,
-    whole,
-)
+from tallystick.surfaces.api.models import BelievedAt, IfMatch, Limit, Name, OfPath, Shape, Values, When, shaped
+from tallystick.surfaces.api.operation import WRITE, Json, Operations, Part, must_be_a_person, part, plain, plains
 
 saying = Operations("saying", "Write to the memory.")
 looking = Operations("looking", "Read beliefs, episodes and facts.")
@@ -88,7 +69,7 @@ class Remember(Fields):
     gives="It was known already; nothing was written, or it was reinforced.",
     responses={201: {"model": models.RememberResult, "description": "It is new."}},
 )  # fmt: skip
-def remember(memory: Memory, body: Remember, idempotency_key: IdempotencyKey = "") -> Json:
+def remember(memory: Memory, body: Remember, idempotency_key: models.IdempotencyKey = "") -> Json:
     """Records a belief, and returns its current version and what it contradicts.
 
     A known key gets a new version. Repeating the same statement writes nothing. What needs a person's approval is 202.
@@ -314,7 +295,7 @@ def list_beliefs(
     """The beliefs as a path sees them. It goes through all of them; recall searches by meaning."""
     found, following = memory.beliefs.page(
         after=-1 if place is None else place[0], limit=limit, kind=kind, status=status, min_confidence=min_confidence,
-        about=about, tag=tag, containing=containing, believed_at=moment(believed_at), path=path,
+        about=about, tag=tag, containing=containing, believed_at=models.moment(believed_at), path=path,
     )  # fmt: skip
     visible = [each for each in found if quarantined or not each.withheld]
     return plains(visible), None if following is None else (following,)
@@ -347,7 +328,7 @@ def belief_related(memory: Memory, name: Name, path: OfPath = "") -> Any:
 @looking.get("/v1/beliefs/{name:path}", models.Belief, 304, 404, summary="Get a belief")
 def get_belief(memory: Memory, name: Name, believed_at: BelievedAt = "", path: OfPath = "") -> Any:
     """By its key, the id of any version, or the last six characters of an id. A forgotten one too, with its status."""
-    return plain(memory.show(name, believed_at=moment(believed_at), path=path))
+    return plain(memory.show(name, believed_at=models.moment(believed_at), path=path))
 
 
 @looking.get("/v1/diff", models.Changes, 304, summary="Compare two points in time")
@@ -357,7 +338,7 @@ def diff(
     quarantined: Quarantined = False,
 ) -> Any:  # fmt: skip
     """The beliefs that were added, removed or changed between two points in time."""
-    found = memory.diff(moment(before) or 0, moment(after), path=path)
+    found = memory.diff(models.moment(before) or 0, models.moment(after), path=path)
     if not quarantined:
         found = [each for each in found if any(not one.withheld for one in (each.before, each.after) if one)]
     return {"changes": plains(found)}
@@ -419,8 +400,8 @@ def list_facts(
 ) -> Part:  # fmt: skip
     """`as_of` asks what was true then, `believed_at` what was believed then. With `as_of` it has an ETag."""
     found = memory.facts.on(path).query(
-        subject=subject, predicate=predicate, object=object, agent=agent, as_of=as_of, believed_at=moment(believed_at),
-        quarantined=quarantined,
+        subject=subject, predicate=predicate, object=object, agent=agent, as_of=as_of,
+        believed_at=models.moment(believed_at), quarantined=quarantined,
     )  # fmt: skip
     return part(found, lambda each: (stamp(each.pinned_at), each.id), place, limit)
 
@@ -447,8 +428,8 @@ asking = Operations("asking", "Ask the memory.")
 _KEPT = 10_000  # receipts that are looked through
 _QUARANTINED = "Also what needs approval; only with a person's trust."
 
-_K = Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)]
-_Tokens = Annotated[int, Field(ge=0, le=10_000_000), BeforeValidator(whole)]
+_K = Annotated[int, Field(ge=1, le=500), BeforeValidator(models.whole)]
+_Tokens = Annotated[int, Field(ge=0, le=10_000_000), BeforeValidator(models.whole)]
 
 
 class Filters(Shape):
@@ -523,7 +504,7 @@ def _parameters() -> Iterator[Parameter]:
             text, default = (str, "") if name == "believed_at" else (str | None, None)
             kind = Annotated[text, Query(description=about, max_length=40)]
         elif "list" in str(field.annotation):
-            kind, default = Annotated[list[str], several(about)], Parameter.empty
+            kind, default = Annotated[list[str], models.several(about)], Parameter.empty
         default = Parameter.empty if field.is_required() else default
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
@@ -531,7 +512,7 @@ def _parameters() -> Iterator[Parameter]:
 def recall_by_query(memory: Memory, **given: Any) -> dict[str, Any]:
     """The same as the POST, for a browser or a shell."""
     filters = {name: value for name in Filters.model_fields if (value := given.pop(name))}
-    return _recall(memory, {**given, "believed_at": moment(given["believed_at"]), "filters": filters or None})
+    return _recall(memory, {**given, "believed_at": models.moment(given["believed_at"]), "filters": filters or None})
 
 
 _IN_QUERY = """

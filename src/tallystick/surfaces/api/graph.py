@@ -11,8 +11,8 @@ from starlette.responses import Response
 from tallystick.memory.memory import Memory
 from tallystick.records.entity import NamedEntity, Relation as RelationRecord
 from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Named, Relation, Shape, shaped
-from tallystick.surfaces.api.operation import WRITE, Limit, Operations, Part, part, plain, plains, several
+from tallystick.surfaces.api.models import Limit, Named, Relation, Shape, several, shaped
+from tallystick.surfaces.api.operation import WRITE, Operations, Part, part, plain, plains
 
 api = Operations("graph", "Entities and their relations.")
 paths = Operations("paths", "The branches of conversations.")

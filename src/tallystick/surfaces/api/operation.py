@@ -28,22 +28,21 @@ from hashlib import blake2b
 from http import HTTPStatus
 from inspect import Parameter, Signature, signature
 from json import JSONDecodeError
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
-from fastapi import APIRouter, FastAPI, Header, Path as InPath, Query, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Busy, NeedsApproval, Refused, TallystickError
 from tallystick.records.json import loads
-from tallystick.surfaces.api.models import shaped
-from tallystick.surfaces.server.fields import event_number
+from tallystick.surfaces.api.models import Cursor, shaped
 from tallystick.surfaces.server.http_status import allowed, status_of
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
@@ -179,40 +178,6 @@ class _StrictRoute(APIRoute):
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return handle
-
-
-def whole(value: Any) -> Any:
-    """A whole number as JSON has it: 5.0 is one."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-_WHEN = "The number of an event, a date (2026-05-03: midnight UTC) or a time (2026-05-03T14:00:00Z)."
-_Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
-When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(lambda value: whole(event_number(value)))]
-
-LIMIT = 500
-Name = Annotated[str, InPath(description="A belief's key, its id, or the last six characters of one.", max_length=1000)]
-OfPath = Annotated[str, Query(description="As that branch sees it; empty: the main one.", max_length=200)]
-BelievedAt = Annotated[str, Query(description=f"As it was believed then. {_WHEN}", max_length=40)]
-Limit = Annotated[int, Query(ge=1, le=LIMIT, description=f"How many at most, from 1 to {LIMIT}.")]
-Cursor = Annotated[str, Query(max_length=2000, description="Where to continue: `next` of the previous answer.")]
-IfMatch = Annotated[
-    str, Header(alias="If-Match", max_length=200, description='The version that you read, in quotes: "ID". Else 412.')
-]
-IdempotencyKey = Annotated[
-    str, Header(alias="Idempotency-Key", max_length=200, description="Repeating the call with it writes nothing.")
-]
-
-
-def moment(text: str) -> int | str | None:
-    """A place in the ledger, from a query."""
-    found: int | str = event_number(text)
-    return None if found == "" else found
-
-
-def several(description: str) -> Any:
-    """A parameter that may be repeated; without it, an empty list."""
-    return Query(default_factory=list, max_length=50, description=description)
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------

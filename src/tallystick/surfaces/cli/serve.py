@@ -191,7 +191,6 @@ def serve(
     import asyncio
 
     from tallystick.memory.memory import Memory
-    from tallystick.surfaces.serve.access_control import RATE
     from tallystick.surfaces.serve.app import Holds, ServerNotices, serve as serve_all
     from tallystick.surfaces.server.worker import MemoryWorker
 
@@ -205,8 +204,8 @@ def serve(
         rules=MemoryWorker(partial(opens, by="rules:local", trust="human")),
     )
     asyncio.run(serve_all(
-        workers, chosen, where, notices=notices, note=call.note, options=options_of(call),
-        rate=RATE if rate is None else rate, renew=new_token, ready=_open if open_page else None,
+        workers, chosen, where, notices=notices, note=call.note, options=options_of(call), rate=rate,
+        renew=new_token, ready=_open if open_page else None,
     ))  # fmt: skip
 
 

@@ -259,8 +259,8 @@ class Buckets:
 class Limits:
     """The rate limits of one server. Wrong keys have buckets of their own, which are small."""
 
-    def __init__(self, rate: float = RATE) -> None:
-        self.usual = Buckets(rate)
+    def __init__(self, rate: float | None = None) -> None:
+        self.usual = Buckets(RATE if rate is None else rate)
         self.wrong = Buckets(_WRONG, _WRONG_AT_ONCE)
 
 

@@ -44,16 +44,7 @@ from tallystick.surfaces.api import router as api
 from tallystick.surfaces.mcp.http import PATH, App
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.serve.access_control import (
-    LASTS,
-    RATE,
-    AccessControl,
-    Key,
-    Limits,
-    Place,
-    Sessions,
-    address_of,
-)
+from tallystick.surfaces.serve.access_control import LASTS, AccessControl, Key, Limits, Place, Sessions, address_of
 from tallystick.surfaces.serve.metrics import TYPE, Metrics
 from tallystick.surfaces.server.guard import Names, is_loopback
 from tallystick.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned
@@ -208,7 +199,7 @@ class Holds:
 
 async def serve(
     holds: Holds, tools: Sequence[Tool], where: Where, *, notices: ServerNotices, note: Callable[[str], None],
-    options: str = "", rate: float = RATE, renew: bool = False, ready: Callable[[str], None] | None = None,
+    options: str = "", rate: float | None = None, renew: bool = False, ready: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
     """Serve everything until the program is told to end. `note` prints how to reach it; `ready` gets a login link.
 
@@ -287,8 +278,8 @@ class _Served:
     """Everything that is served, put together."""
 
     def __init__(
-        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, notices: ServerNotices, rate: float,
-        link_command: str,
+        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, notices: ServerNotices,
+        rate: float | None, link_command: str,
     ) -> None:  # fmt: skip
         metrics, limits = Metrics(), Limits(rate)
         self.sessions = Sessions(token, where.port)

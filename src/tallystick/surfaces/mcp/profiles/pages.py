@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tallystick.records.page import PageEntry
 from tallystick.records.review import Applied
-from tallystick.surfaces.mcp.format import NOTICE, exactly, fenced, label, named
+from tallystick.surfaces.mcp.format import Data, exactly, fenced, label, named
 from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, aliases, maybe
-from tallystick.surfaces.mcp.tools.read import Data
 from tallystick.surfaces.server.worker import CallContext
 
 _PATH = "The page: its file name, with or without .md, like person-ana"
@@ -117,7 +116,7 @@ class Page(File, Data):
 
     def text(self) -> str:
         head = f"{named(self.path)} {label(status=self.status, entries=self.entry_count, updated=self.updated[:19])}"
-        return "\n".join([NOTICE, head, *fenced(self.description), *_lines(self.entries)])
+        return self.noticed([head, *fenced(self.description), *_lines(self.entries)])
 
 
 def _read(context: CallContext, args: ReadArgs) -> Page:
@@ -142,7 +141,7 @@ class Found(Data):
     results: list[Entry] = Field(description="Best first")
 
     def text(self) -> str:
-        return "\n".join([NOTICE, *_lines(self.results)]) if self.results else "No entries match."
+        return self.noticed(_lines(self.results)) if self.results else "No entries match."
 
 
 def _search(context: CallContext, args: SearchArgs) -> Found:
@@ -163,7 +162,7 @@ class Recent(Data):
     entries: list[Entry] = Field(description="Newest first")
 
     def text(self) -> str:
-        return "\n".join([NOTICE, *_lines(self.entries)]) if self.entries else "No entries match."
+        return self.noticed(_lines(self.entries)) if self.entries else "No entries match."
 
 
 def _recent(context: CallContext, args: RecentArgs) -> Recent:

@@ -10,43 +10,19 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from tallystick.memory.memory import Memory
+from tallystick.records import operations
 from tallystick.records.belief import Belief
 from tallystick.records.clock import just_before, stamp
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-)
-from tallystick.surfaces.mcp.format import (
-    NOTICE,
-    Note,
-    cut,
-    exactly,
-    fenced,
-    label,
-    named,
-    of_belief,
-    of_episode,
-    of_hit,
-)
-from tallystick.surfaces.mcp.tool import Answer, Args, Count, Name, Names, Tool, When, aliases, maybe, moment
+from tallystick.surfaces.mcp.format import Data, Note, cut, exactly, fenced, label, named, of_belief, of_episode, of_hit
+from tallystick.surfaces.mcp.tool import Args, Count, Name, Names, Tool, When, aliases, maybe, moment
 from tallystick.surfaces.present.time import read_date, read_time
 from tallystick.surfaces.server.worker import CallContext
 
 DEFAULT_FRAME = "attention"
 _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
 _NOTHING = "Nothing in memory answers this."
-
-
-class Data(Answer):
-    """An answer with stored text in it."""
-
-    notice: str = Field(default=NOTICE, description="What the stored text is, and is not.")
 
 
 # -- recall ------------------------------------------------------------------------------------------------------------
@@ -101,13 +77,13 @@ class RecallResult(Data):
 
     def _text(self) -> str:
         if self.filled is not None:
-            return "\n".join([NOTICE, *fenced(self.filled, "")]) if self.filled else _NOTHING
+            return self.noticed(fenced(self.filled, "")) if self.filled else _NOTHING
         if not self.notes:
             near = ", ".join(f"{exactly(each.id)} ({each.score:.2f})" for each in self.nearest or ())
             return f"{_NOTHING} Closest: {near}." if near else _NOTHING
         lines = [line for number, note in enumerate(self.notes, 1) for line in note.lines(number)]
         more = [f"not served: {exactly(each.id)} ({each.score:.2f})" for each in self.nearly or ()]
-        return "\n".join([NOTICE, *lines, *more])
+        return self.noticed([*lines, *more])
 
 
 def _recall(context: CallContext, args: RecallArgs) -> RecallResult:
@@ -200,7 +176,7 @@ class Got(Data):
         more += [f"  {name}{value}" for name, value in (("", dates), ("depends on ", beliefs)) if value]
         more += [each.line() for each in self.related or ()]
         because = ["  reason:", *fenced(self.reason, "    ")] if self.reason else []
-        return "\n".join([NOTICE, *self.note.lines(1), *more, *because])
+        return self.noticed([*self.note.lines(1), *more, *because])
 
 
 def _get(context: CallContext, args: GetArgs) -> Got:
@@ -243,8 +219,9 @@ Example: {"id": "c4f1a5"}""",
 # -- timeline ----------------------------------------------------------------------------------------------------------
 
 _CHANGES = {
-    BELIEF_PUT: "remembered", BELIEF_SUPERSEDE: "revised", BELIEF_TOMBSTONE: "forgotten",
-    BELIEF_INVALIDATE: "proved wrong", EPISODE_PUT: "observed", EPISODE_RETRACT: "taken back",
+    operations.BELIEF_PUT: "remembered", operations.BELIEF_SUPERSEDE: "revised",
+    operations.BELIEF_TOMBSTONE: "forgotten", operations.BELIEF_INVALIDATE: "proved wrong",
+    operations.EPISODE_PUT: "observed", operations.EPISODE_RETRACT: "taken back",
 }  # fmt: skip
 
 
@@ -291,9 +268,8 @@ class Timeline(Data):
     entries: list[Entry] = Field(description="Oldest first.")
 
     def text(self) -> str:
-        if not self.entries:
-            return "No entries match."
-        return "\n".join([NOTICE, *(line for each in self.entries for line in each.lines())])
+        lines = [line for each in self.entries for line in each.lines()]
+        return self.noticed(lines) if lines else "No entries match."
 
 
 def _timeline(context: CallContext, args: TimelineArgs) -> Timeline:
@@ -340,7 +316,7 @@ def _backwards(
     retracted = set[str]()
     for event in reversed(events):
         body: dict[str, Any] = event.body or {}
-        if event.op == EPISODE_RETRACT:
+        if event.op == operations.EPISODE_RETRACT:
             retracted.update(body["ids"])
         stated = body.get("belief") or body.get("episode") or {}
         is_wanted = all(stated.get(name, "") == value for name, value in wanted.items())
