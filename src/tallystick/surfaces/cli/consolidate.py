@@ -14,9 +14,8 @@ from tallystick.records.errors import ConsolidationRuleError
 from tallystick.records.fact import text_of, triple_of
 from tallystick.surfaces.cli.command import Call, command, progress, waiting
 from tallystick.surfaces.cli.options import option, speaker
-from tallystick.surfaces.present.names import handle
+from tallystick.surfaces.present.names import ago, count, handle, when
 from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, warn, width
-from tallystick.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -18,8 +18,8 @@ from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli.command import BY, Call, command, print_bytes, progress, waiting
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input, whose
+from tallystick.surfaces.present.names import count, counts
 from tallystick.surfaces.present.text import bold, dim, short, shown, warn, width
-from tallystick.surfaces.present.time import count, counts
 
 if TYPE_CHECKING:
     from tallystick.records.transfer import Imported

@@ -14,8 +14,8 @@ from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
 from tallystick.surfaces.cli.command import Call, command, print_bytes, waiting
 from tallystick.surfaces.cli.options import complete_entity, option, read_input, speaker, whose
+from tallystick.surfaces.present.names import ago, counts
 from tallystick.surfaces.present.text import bold, dim, outcome, short, shown, warn, width
-from tallystick.surfaces.present.time import ago, counts
 
 if TYPE_CHECKING:
     from tallystick.stores.phase.graph.merge import Likeness

@@ -13,8 +13,8 @@ from tallystick.records.errors import Refused
 from tallystick.stores.places import size_of_ledger
 from tallystick.surfaces.cli.command import Call, command, progress, waiting
 from tallystick.surfaces.cli.options import FilePath, option, yes as yes_option
+from tallystick.surfaces.present.names import count
 from tallystick.surfaces.present.text import bad, dim, good, lines, outcome, row, short, shown, warn
-from tallystick.surfaces.present.time import count
 
 # -- verify ------------------------------------------------------------------------------------------------------------
 

@@ -17,9 +17,8 @@ from tallystick.records.errors import Unfinished
 from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli.command import BY, Call, command, waiting
 from tallystick.surfaces.cli.options import option, yes as yes_option
-from tallystick.surfaces.present.names import copies_in
+from tallystick.surfaces.present.names import copies_in, count
 from tallystick.surfaces.present.text import bold, dim, findings_page, outcome, shown, warn
-from tallystick.surfaces.present.time import count
 
 _LOST, _ACT_SOON = 4, 5  # exit statuses of `check`
 _LIMIT = 20  # steps of a repair of one kind that are printed

@@ -29,9 +29,8 @@ from tallystick.records.page import Synced
 from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli.command import Call, command, print_json, progress, waiting
 from tallystick.surfaces.cli.options import complete_page, given, option, speaker, whose
-from tallystick.surfaces.present.names import called, has_pages, page_name, resolved
+from tallystick.surfaces.present.names import ago, called, count, has_pages, page_name, resolved, when
 from tallystick.surfaces.present.text import bold, cells, dim, lines, outcome, short, shown, warn, width
-from tallystick.surfaces.present.time import ago, count, when
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

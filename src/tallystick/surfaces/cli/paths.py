@@ -12,9 +12,8 @@ from tallystick.surfaces.cli.command import Call, command, common_options, group
 from tallystick.surfaces.cli.map import entry_of
 from tallystick.surfaces.cli.options import complete_path, option, speaker, whose
 from tallystick.surfaces.present.events import event_line
-from tallystick.surfaces.present.names import handle
+from tallystick.surfaces.present.names import ago, count, handle
 from tallystick.surfaces.present.text import bold, cells, dim, good, outcome, short, shown, warn, width
-from tallystick.surfaces.present.time import ago, count
 
 HELP = f"""{entry_of('paths').line}
 

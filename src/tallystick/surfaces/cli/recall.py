@@ -21,9 +21,8 @@ from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import from_standard_input, given, option, text_from, whose
-from tallystick.surfaces.present.names import short_id
+from tallystick.surfaces.present.names import ago, count, lately, read_date, read_moment, read_time, short_id
 from tallystick.surfaces.present.text import bad, bold, cells, dim, good, lines, short, shown, warn, width, wrapped
-from tallystick.surfaces.present.time import ago, count, lately, read_date, read_moment, read_time
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

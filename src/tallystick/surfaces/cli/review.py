@@ -13,9 +13,9 @@ from tallystick.records.fields import TRUST
 from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose
+from tallystick.surfaces.present.names import count, counts, read_moment, when
 from tallystick.surfaces.present.reviews import page, table
 from tallystick.surfaces.present.text import bold, cells, dim, outcome, row, short, shown, warn
-from tallystick.surfaces.present.time import count, counts, read_moment, when
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -18,8 +18,8 @@ from tallystick.records.fields import TRUST
 from tallystick.surfaces.cli.command import Call, command
 from tallystick.surfaces.cli.options import option, whose
 from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
+from tallystick.surfaces.present.names import count
 from tallystick.surfaces.present.text import short, shown
-from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from tallystick.surfaces.mcp.tool import Tool

@@ -21,8 +21,8 @@ from tallystick.stores.phase.workspace import LAST, action_in, approval_in, even
 from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json, waiting
 from tallystick.surfaces.cli.graph import envelope_counts
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input
+from tallystick.surfaces.present.names import count, counts
 from tallystick.surfaces.present.text import bad, bold, dim, findings_page, good, outcome, row, short, shown, warn
-from tallystick.surfaces.present.time import count, counts
 
 _LIMIT = 20  # lines of one kind
 _DEEPEST = 40  # levels that are indented

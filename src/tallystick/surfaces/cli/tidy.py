@@ -12,9 +12,8 @@ import click
 from tallystick.records.errors import NotFound, Refused
 from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, option, speaker
-from tallystick.surfaces.present.names import page_name
+from tallystick.surfaces.present.names import count, page_name
 from tallystick.surfaces.present.text import bold, dim, outcome, short, shown, warn, width
-from tallystick.surfaces.present.time import count
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tallystick.records.errors import Refused
 from tallystick.records.review import Applied
-from tallystick.surfaces.present.time import read_moment
+from tallystick.surfaces.present.names import read_moment
 from tallystick.surfaces.server.fields import Described, event_number
 from tallystick.surfaces.server.worker import CallContext
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
 from tallystick.records.relation import Neighbour
-from tallystick.surfaces.present.names import handle, short_id, short_path
+from tallystick.surfaces.present.names import ago, count, handle, short_id, short_path, when
 from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
-from tallystick.surfaces.present.time import ago, count, when
 
 STANDING = {"active": "current", "tombstone": "forgotten", "invalidated": "invalidated"}
 DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Corrected", "revised": "Revised"}

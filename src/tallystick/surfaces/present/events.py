@@ -14,9 +14,8 @@ from tallystick.records.event import Event
 from tallystick.records.page import NOTES
 from tallystick.records.path import MAIN
 from tallystick.records.times import Span, named
-from tallystick.surfaces.present.names import handle, short_id
+from tallystick.surfaces.present.names import count, handle, short_id, their, when
 from tallystick.surfaces.present.text import bold, cells, dim, short, width
-from tallystick.surfaces.present.time import count, their, when
 
 Find = Callable[[str], Belief | None]
 Body = Mapping[str, Any]

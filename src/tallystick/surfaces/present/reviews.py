@@ -15,9 +15,8 @@ from tallystick.records.belief import OWNER, Belief
 from tallystick.records.page import NOTES
 from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
-from tallystick.surfaces.present.names import handle
+from tallystick.surfaces.present.names import ago, handle, when
 from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
-from tallystick.surfaces.present.time import ago, when
 
 ASKS = {
     "revise": "Revise", "forget": "Forget", "invalidate": "Invalidate",

@@ -16,9 +16,8 @@ from markupsafe import Markup
 
 from tallystick.records.ids import BELIEF_ID
 from tallystick.surfaces.present.diff import Piece, pieces
-from tallystick.surfaces.present.names import DOORS, short_id
+from tallystick.surfaces.present.names import DOORS, ago, count, short_id, size, when
 from tallystick.surfaces.present.text import lines, one_line, shown
-from tallystick.surfaces.present.time import ago, count, size, when
 
 _TRUST = {"human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import"}
 

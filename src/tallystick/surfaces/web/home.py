@@ -23,8 +23,8 @@ from tallystick.records.errors import Damaged, Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.surfaces.present.beliefs import DONE
+from tallystick.surfaces.present.names import day_name, day_of
 from tallystick.surfaces.present.reviews import asks
-from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.filters import words
 from tallystick.surfaces.web.render import command_for, page_of, page_status, read_form, redirect, render, with_memory
 

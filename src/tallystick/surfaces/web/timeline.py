@@ -27,9 +27,8 @@ from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.surfaces.present.beliefs import STEPS
 from tallystick.surfaces.present.events import EventSummary, event_summary
-from tallystick.surfaces.present.names import short_id
+from tallystick.surfaces.present.names import day_name, day_of, short_id
 from tallystick.surfaces.present.text import short, shown_in_json
-from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.filters import client, segment
 from tallystick.surfaces.web.render import command_for, is_number, page_of, read_form, redirect, render, with_memory
 from tallystick.surfaces.web.reviews import question

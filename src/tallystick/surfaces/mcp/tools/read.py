@@ -17,7 +17,7 @@ from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
 from tallystick.surfaces.mcp.format import Data, Note, cut, exactly, fenced, label, named, of_belief, of_episode, of_hit
 from tallystick.surfaces.mcp.tool import Args, Count, Name, Names, Tool, When, aliases, maybe, moment
-from tallystick.surfaces.present.time import read_date, read_time
+from tallystick.surfaces.present.names import read_date, read_time
 from tallystick.surfaces.server.worker import CallContext
 
 DEFAULT_FRAME = "attention"
