@@ -14,7 +14,7 @@ class Entry(NamedTuple):
 
     name: str
     line: str
-    module: str = ""  # that has its function; empty: one of the same name
+    module: str = ""  # that has its function, or those of the group; empty: one of the same name
 
 
 DAILY = (
@@ -45,16 +45,16 @@ CARE = (
     Entry("repair", "Fix what `check` found; the original is kept", "maintenance"),
     Entry("backup", "Make a verified copy", "maintenance"),
     Entry("restore", "Go back to a backup; what it replaces is kept", "maintenance"),
-    Entry("tidy", "Propose what to forget or merge; applies nothing by itself"),
+    Entry("tidy", "Propose what to forget or merge; applies nothing by itself", "consolidate"),
 )
 SERVE = (
     Entry("mcp", "Serve the memory to an MCP client", "serve"),
     Entry("serve", "Serve the memory as a web page, over HTTP and over MCP"),
-    Entry("connect", "Set up an MCP client to use this memory"),
+    Entry("connect", "Set up an MCP client to use this memory", "serve"),
 )
 SPECIALIST = (
     Entry("init", "Create a memory in a folder of your choice", "maintenance"),
-    Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger"),
+    Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger", "maintenance"),
     Entry("migrate", "Import the JSON files of specsmith", "exchange"),
     Entry("rebuild-index", "Rebuild the index and the tables of the pages", "pages"),
     Entry("test", "Check that recall still finds known answers", "recall"),

@@ -22,7 +22,7 @@ from tallystick.surfaces.cli.command import Call, command, print_bytes, print_js
 from tallystick.surfaces.cli.graph import envelope_counts
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input
 from tallystick.surfaces.present.names import count, counts
-from tallystick.surfaces.present.text import bad, bold, dim, findings_page, good, outcome, row, short, shown, warn
+from tallystick.surfaces.present.text import bad, bold, dim, finding_page, good, outcome, row, short, shown, warn
 
 _LIMIT = 20  # lines of one kind
 _DEEPEST = 40  # levels that are indented
@@ -225,7 +225,7 @@ def diagnose(call: Call, folder: str) -> int:
     with waiting("Reading everything …"):
         findings = runtime.diagnostics()
     report = [(each.severity, each.code, each.reason, each.place, each.remedy) for each in findings]
-    call.answer(findings, findings_page(report))
+    call.answer(findings, finding_page(report))
     return 4 if any(finding.severity == "error" for finding in findings) else 0
 
 

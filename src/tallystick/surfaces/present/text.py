@@ -182,7 +182,7 @@ def outcome(verb: str, name: str, words: str = "") -> str:
     return f"{start}{dim(':')} {short(words, width() - cells(f'{verb} {name}: '))}" if words else start
 
 
-def findings_page(findings: Sequence[tuple[str, str, str, str, str]]) -> Iterator[str]:
+def finding_page(findings: Sequence[tuple[str, str, str, str, str]]) -> Iterator[str]:
     """Three lines for each finding: severity, code, text, place, way out."""
     if not findings:
         yield good("No problems found.")
