@@ -95,7 +95,7 @@ def mcp(call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agen
 
         asyncio.run(serve_mcp(worker, chosen, where, note=call.note, renew=http["new_token"]))
         return
-    from tallystick.surfaces.mcp.server import Offers
+    from tallystick.surfaces.mcp.offers import Offers
     from tallystick.surfaces.mcp.transport import serve
 
     call.note(f"tallystick: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")

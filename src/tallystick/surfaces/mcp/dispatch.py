@@ -33,7 +33,7 @@ from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.json import texts_in
 from tallystick.records.review import Applied, Review
 from tallystick.surfaces.mcp.format import error_line, fenced, label, one_line, wrong_arguments
-from tallystick.surfaces.mcp.resources import Context
+from tallystick.surfaces.mcp.offers import Context
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker, Person
 

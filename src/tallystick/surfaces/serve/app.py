@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from socket import socket
 
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -30,6 +31,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from tallystick.memory.core.token import Token, new_token, token_of
 from tallystick.memory.memory import Memory
@@ -41,17 +43,19 @@ from tallystick.records.json import DEPTH
 from tallystick.records.rule import Consolidated
 from tallystick.records.status import Status
 from tallystick.surfaces.api import router as api
-from tallystick.surfaces.mcp.http import PATH, App
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.server import made
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.present.text import shown
 from tallystick.surfaces.serve.access_control import LASTS, AccessControl, Key, Limits, Place, Sessions, address_of
 from tallystick.surfaces.serve.metrics import TYPE, Metrics
-from tallystick.surfaces.server.guard import Names, is_loopback
-from tallystick.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned
+from tallystick.surfaces.server.guard import LIMIT, Names, Refusal, is_loopback
+from tallystick.surfaces.server.listen import PORT, Begun, Hurried, Server, Where, address, bound, warned
 from tallystick.surfaces.server.worker import Feed, MemoryWorker
 from tallystick.surfaces.web.app import create_app
 from tallystick.surfaces.web.render import read_fields, read_form, redirect, render
 
+PATH = "/mcp"
 STATIC = Path(__file__).parents[1] / "web" / "static"
 
 _HEARTBEAT = 15  # seconds between two signs of life on a stream
@@ -60,6 +64,9 @@ _OURS = re.compile(r"/(?:[A-Za-z0-9_.~%?&=+,:@-][A-Za-z0-9/_.~%?&=+,:@-]*)?", re
 _LONG = 2000  # characters of an address
 _WRONG_CODE = "This link was used already, is older than ten minutes, or was made before this server started."
 _WRONG_TOKEN = "This is not the token of this memory."
+_SESSIONS = 256  # clients with a handshake that are connected
+_IDLE = 30 * 60.0  # seconds after which a silent client is disconnected
+_ELSEWHERE = Refusal(404, f"no such address; the memory is at {PATH}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +182,44 @@ def _ours(to: str) -> str:
     return to if len(to) <= _LONG and _OURS.fullmatch(to) else "/"
 
 
+class McpApp:
+    """MCP over HTTP: one address, one memory that all clients share, and the life of their sessions."""
+
+    def __init__(self, hold: MemoryWorker, tools: Sequence[Tool]) -> None:
+        self._offers = Offers(hold)
+        self._manager = StreamableHTTPSessionManager(
+            made(hold, tools, **self._offers.handlers), max_request_body_size=LIMIT, max_sessions=_SESSIONS,
+            session_idle_timeout=_IDLE,
+        )  # fmt: skip
+        self._begun, self._over = Begun(), asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["path"] != PATH:
+            await _ELSEWHERE.answer(send)
+        elif scope["method"] != "POST":  # a stream that only waits
+            await self._manager.handle_request(scope, receive, send)
+        else:
+            with self._begun.one():
+                await self._manager.handle_request(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Run from the start to the end, which `finish` may bring about first."""
+        await receive()
+        async with self._manager.run():
+            await send({"type": "lifespan.startup.complete"})
+            await self._over.wait()
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def finish(self, is_hurried: Hurried) -> None:
+        """Let open requests finish, then end the streams that only wait. Access control lets no new ones in."""
+        self._offers.close()
+        await self._begun.finish(is_hurried)
+        self._over.set()
+
+
 # -- the servers -------------------------------------------------------------------------------------------------------
 
 
@@ -234,7 +279,7 @@ async def serve_mcp(
 ) -> None:  # fmt: skip
     """Serve MCP alone, as often as clients that have the token ask, until the program is told to end."""
     async with _listening(hold, where, hold.close, renew=renew) as (listening, where, status, token):
-        mcp = App(hold, tools)
+        mcp = McpApp(hold, tools)
         access = AccessControl(
             (), Place("", mcp, Key.TOKEN, depth=_MCP_DEPTH), Names.at(*where), token, Sessions(token, where.port),
             life=mcp, limits=Limits(0), metrics=Metrics(),
@@ -268,7 +313,7 @@ def _print(note: Callable[[str], None], where: Where, *lines: str) -> None:
         note(shown(f"tallystick: {line}"))
 
 
-async def _finish(access: AccessControl, mcp: App, is_hurried: Hurried) -> None:
+async def _finish(access: AccessControl, mcp: McpApp, is_hurried: Hurried) -> None:
     """Accept nothing new, and let running requests finish."""
     access.begun.is_ending = True
     await asyncio.gather(access.begun.finish(is_hurried), mcp.finish(is_hurried))
@@ -285,7 +330,7 @@ class _Served:
         self.sessions = Sessions(token, where.port)
         self._feed = Feed(holds.page, hear=notices.hear)
         self._rules = Rules(holds.rules, holds.page, done=lambda _: metrics.rules.inc(), failed=notices)
-        self._mcp = App(holds.mcp, tools)
+        self._mcp = McpApp(holds.mcp, tools)
         help_to_log_in = (link_command, str(token.path)) if is_loopback(where.host) else ("tallystick serve --link", "")
         front = Front(holds.page, self._feed, self.sessions, limits, metrics, *help_to_log_in)
         site = create_app(holds.page, routes=front.for_people(), notices=notices.lines)
