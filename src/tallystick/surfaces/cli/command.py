@@ -411,9 +411,8 @@ class Group(click.Group):
 
 
 def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
-    """Make a function the group of that name; its commands are functions of one module."""
-    entry = entry_of(name)
-    settings = {"sections": (("Commands", GROUPS[name]),), "module": entry.module or name, "help": entry.line}
+    """Make a function the group of that name; its commands are functions of the same module."""
+    settings = {"sections": (("Commands", GROUPS[name]),), "module": name, "help": entry_of(name).line}
     return click.group(name, cls=Group, **settings | more)
 
 

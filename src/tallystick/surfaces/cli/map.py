@@ -14,7 +14,7 @@ class Entry(NamedTuple):
 
     name: str
     line: str
-    module: str = ""  # that has its function, or those of the group; empty: one of the same name
+    module: str = ""  # that has its function; empty: one of the same name
 
 
 DAILY = (
@@ -54,7 +54,7 @@ SERVE = (
 )
 SPECIALIST = (
     Entry("init", "Create a memory in a folder of your choice", "maintenance"),
-    Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger", "maintenance"),
+    Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger"),
     Entry("migrate", "Import the JSON files of specsmith", "exchange"),
     Entry("rebuild-index", "Rebuild the index and the tables of the pages", "pages"),
     Entry("test", "Check that recall still finds known answers", "recall"),
