@@ -10,8 +10,6 @@ reason. The others have no more than `MOST` confidence.
 What this cannot know: whether the quoted words mean what the model makes of them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

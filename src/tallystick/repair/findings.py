@@ -6,8 +6,6 @@ worth knowing; tallystick fixes it by itself, or it does no harm. A healthy fold
 One table, so that the check, the help and the documentation agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial

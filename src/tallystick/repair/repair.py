@@ -7,8 +7,6 @@ changed at all, and the reason names the way out. Every repair is an event.
 A crash leaves a folder in which `check` finds what is still to be done, and a second repair does it.
 """
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections import Counter

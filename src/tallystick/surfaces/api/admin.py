@@ -1,7 +1,5 @@
 """Administration: reviews, sources, the ledger with its proofs and its stream of events, and the export."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Beliefs, episodes and facts: to write them, to read them and to recall them, with frames and receipts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import Parameter, Signature

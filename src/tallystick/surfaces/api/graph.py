@@ -1,7 +1,5 @@
 """Entities, the graph between them, the branches of conversations, and the rules that make facts."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from fastapi import Path as InPath, Query

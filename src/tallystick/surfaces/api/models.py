@@ -5,8 +5,6 @@ answer is made from the record that it shows (`model`): the record has the types
 left out everywhere: a server serves one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from functools import reduce

@@ -17,8 +17,6 @@ Errors as `application/problem+json`: what is wrong and the way out, in one line
 An action that needs approval is no error: 202, with the address of its review.
 """
 
-from __future__ import annotations
-
 import logging
 from asyncio import to_thread
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -1,7 +1,5 @@
 """Pages: beliefs as dated entries on one Markdown file per entity."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 

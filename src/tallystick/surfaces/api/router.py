@@ -4,8 +4,6 @@ Authentication and rate limits come before it: see `serve/access_control`. The m
 they do not name is refused. Answers are not checked at run time; the tests check them against the models.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`tallystick ledger`: verify, checkpoint, prove, compact and prune."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Looking after a memory: `tallystick init`, `check`, `repair`, `backup` and `restore`."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The names are frozen in the design: a new verb is added there first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """`tallystick paths`: the paths of a conversation as a tree, and the commands for one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

@@ -6,8 +6,6 @@ Whatever goes wrong becomes one line with the way out, and an exit status. `--de
     70 a bug in tallystick   130 interrupted   141 the reader of a pipe went away
 """
 
-from __future__ import annotations
-
 import atexit
 import errno
 import gc

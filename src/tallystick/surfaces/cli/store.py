@@ -1,7 +1,5 @@
 """`tallystick store`: a graph and its events in a folder of their own, without a memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta

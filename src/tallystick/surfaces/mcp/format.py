@@ -5,8 +5,6 @@ quotes. So no stored text ends its own block, begins another note, or looks like
 caller sent in this call, shortened, and nothing of what is stored.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

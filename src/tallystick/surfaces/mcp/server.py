@@ -4,8 +4,6 @@ Both eras of the protocol are served: the one that begins with a handshake, and 
 In the latter, the state that a client brings back with a person's reply is sealed with a key of this process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any

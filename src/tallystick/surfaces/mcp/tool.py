@@ -4,8 +4,6 @@ The words of a tool are fixed when the program is built: no stored text is ever 
 schema.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Beliefs as a person reads them: one on a line, all of one, its history, and the answer to `remember`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 The words are the same wherever events are listed: `event_summary` has them without colours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

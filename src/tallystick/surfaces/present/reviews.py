@@ -4,8 +4,6 @@ Proposed words are shown like all stored text: the terminal obeys nothing in the
 `-` in front, so that none can pass for a line of tallystick's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

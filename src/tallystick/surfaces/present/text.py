@@ -11,8 +11,6 @@ like the rest.
 Where there is no terminal, click leaves the colours out.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

@@ -37,8 +37,6 @@ Logging out removes the cookie from the browser, and this server refuses the ses
 for good: `tallystick serve --new-token`.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time

@@ -1,7 +1,5 @@
 """The HTTP status of each error: one table, for the API and the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from http import HTTPStatus
 

@@ -1,7 +1,5 @@
 """The web pages as one application. `serve/access_control` decides who may see them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from http import HTTPStatus
 

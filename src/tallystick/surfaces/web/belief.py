@@ -8,8 +8,6 @@ Long lists are cut, and say so. A change becomes a version in place of the one t
 replaced, or the change is refused, nothing is changed: the form comes back with the reason and what was typed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice

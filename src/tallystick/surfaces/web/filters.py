@@ -4,8 +4,6 @@
 Invisible characters and those that change the direction of a line are made visible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial

@@ -3,8 +3,6 @@
 The form speaks as the owner of the memory. Text that is refused stays in its field.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Reading changes nothing, and neither do verify and check, which run in the backg
 checkpoints and backups; of a memory that is damaged or rolled back, neither.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -10,8 +10,6 @@ Opening a page imports what was edited in its file, so the page shows what the f
 its successor, as a difference.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ digest, and an action that has changed since is refused. Reading answers nothing
 line; here each change is taken apart, so that the difference can be marked in the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -10,8 +10,6 @@
 Other parameters are ignored. Searching leaves no receipt and counts as no use.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping
 from contextlib import suppress

@@ -10,8 +10,6 @@ Reading signs nothing. A proof leads to the last checkpoint that covers the even
 this folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any

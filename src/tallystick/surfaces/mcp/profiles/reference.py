@@ -4,8 +4,6 @@ Names, arguments and answers are that server's, so that a client or a prompt mad
 beliefs like any other: see `memory/graph/entities`. Deleting hides; the history stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar
 

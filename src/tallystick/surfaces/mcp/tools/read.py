@@ -1,7 +1,5 @@
 """The tools that read: recall, get, timeline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice

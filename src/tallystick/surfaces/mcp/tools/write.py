@@ -1,7 +1,5 @@
 """The tools that write (remember, revise, forget), and those that look after the memory (review, status)."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
