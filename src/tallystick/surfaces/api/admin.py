@@ -222,23 +222,19 @@ def list_audit(memory: Memory, place: list[Any] | None, start: Start = 0, limit:
 Seq = Annotated[int, InPath(ge=0, lt=1 << 53, description="The number of an event.")]
 
 
-def _event(memory: Memory, seq: int) -> Any:
+@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event")
+def get_event(memory: Memory, seq: Seq) -> Any:
+    """By its number."""
     found = next(iter(memory.log(seq)), None)
     if found is None or found.seq != seq:
         raise NotFound(f"no event {seq} of this user; GET /v1/events lists them")
     return plain(found)
 
 
-@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event")
-def get_event(memory: Memory, seq: Seq) -> Any:
-    """By its number."""
-    return _event(memory, seq)
-
-
 @ledger.post("/v1/events/{seq}/proof", models.Proof, 404, 409, summary="Prove that an event is in the ledger")
 def prove_event(memory: Memory, seq: Seq) -> Any:
     """Takes a checkpoint first, and reads every line."""
-    return {"event": _event(memory, seq), "proof": memory.ledger.prove(seq), "key": memory.ledger.verifier_key}
+    return {"event": get_event(memory, seq), "proof": memory.ledger.prove(seq), "key": memory.ledger.verifier_key}
 
 
 @ledger.router.get(

@@ -48,9 +48,7 @@ def graph_path(
 
 @api.get(
     "/v1/graph/envelope", None, 304, summary="Export the whole graph", response_class=Response,
-    responses={200: {
-        "description": "The envelope.", "content": {"application/json": {"schema": {"type": "object"}}},
-    }},
+    responses={200: {"description": "The envelope.", "content": {"application/json": {"schema": {"type": "object"}}}}},
 )  # fmt: skip
 def graph_envelope(
     memory: Memory, explicit: Annotated[bool, Query(description="Only what was saved, not what beliefs say.")] = False

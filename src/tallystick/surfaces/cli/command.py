@@ -182,6 +182,12 @@ class Call:
         return done
 
 
+def check_usage(*wrong: tuple[object, str]) -> None:
+    """Wrong usage, with the message of the first that applies."""
+    if message := next((message for applies, message in wrong if applies), ""):
+        raise click.UsageError(message)
+
+
 def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:
     """Print one JSON value. A character that a terminal would obey is written in ASCII."""
     import json
@@ -298,17 +304,19 @@ def common_options(without: Sequence[str] = ()) -> list[click.Option]:
     return [option for option in options if option.human_readable_name not in without]
 
 
-def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
+def printing(*names: str, text: Callable[[click.Context], str], help: str) -> click.Option:
+    """An option that prints a text and ends the run."""
+
+    def callback(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            click.echo(text(ctx), color=ctx.color)
+            ctx.exit()
+
+    return click.Option(names, is_flag=True, expose_value=False, is_eager=True, callback=callback, help=help)
 
 
 # Click's own looks for a translation of its one sentence, in every place where some could be.
-HELP = click.Option(
-    ["wants_help", "-h", "--help"], is_flag=True, expose_value=False, is_eager=True, callback=_show_help,
-    help="Show this message and exit.",
-)  # fmt: skip
+HELP = printing("wants_help", "-h", "--help", text=lambda ctx: ctx.get_help(), help="Show this message and exit.")
 
 
 # -- commands and groups -----------------------------------------------------------------------------------------------

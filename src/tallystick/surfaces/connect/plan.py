@@ -99,9 +99,7 @@ def to_disconnect(client: Client, *, project: Path | None, hooks_alone: bool = F
         lambda text, copy: with_entry(copy, client, entry_in(text, client) or {}),
     )]  # fmt: skip
     if path := client.hooks_path(project=project):
-        found.append(
-            _removed(path, without_hooks, lambda text, copy: with_hooks(copy, hooks_in(text)))
-        )
+        found.append(_removed(path, without_hooks, lambda text, copy: with_hooks(copy, hooks_in(text))))
     return [change for change in found if change]
 
 

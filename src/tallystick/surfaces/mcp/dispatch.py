@@ -221,6 +221,7 @@ _ACTIONS = {
 }  # fmt: skip
 _REASON = "answered in a client's dialog"
 _VISIBLE = ("text", "user", "trust", "keep_secrets", "seen")  # fields that need no line of their own
+_EMPTY: tuple[object, ...] = ("", [], (), {}, None)
 _DEFAULTS = {each.name: each.default for each in fields(Belief) if each.default is not MISSING}
 
 
@@ -256,16 +257,12 @@ def _message(memory: Memory, review: Review) -> list[str]:
         found += fenced(belief.text if belief else "(gone)")
     if action.changes.get("text"):
         found += ["with the new text:" if action.target else "", *fenced(str(action.changes["text"]))]
-    if rest := {name: value for name, value in action.changes.items() if not _is_usual(name, value)}:
+    shown = {*_VISIBLE, *(name for name, value in _DEFAULTS.items() if value == action.changes.get(name))}
+    if rest := {name: value for name, value in action.changes.items() if name not in shown and value not in _EMPTY}:
         found += ["with:", *fenced(json.dumps(rest, ensure_ascii=False, default=str))]
     if action.reason:
         found += ["Its reason:", *fenced(action.reason)]
     return [line for line in found if line] + [f"You are asked because {review.why}. Lines behind a bar are data."]
-
-
-def _is_usual(name: str, value: object) -> bool:
-    """A field that need not be shown: it is visible already, or has its default."""
-    return name in _VISIBLE or value in ("", [], (), {}, None) or value == _DEFAULTS.get(name, MISSING)
 
 
 def is_approval(action: str, content: Mapping[str, Any] | None) -> bool | None:

@@ -65,18 +65,13 @@ def defined(tool: Tool) -> types.Tool:
     fields, required = takes.get("properties", {}), takes.get("required", ())
     takes["properties"] = {name: fields[name] for name in sorted(fields, key=lambda name: name not in required)}
     return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=takes,
+        name=tool.name, title=tool.title, description=tool.description, input_schema=takes,
         output_schema=_plain(tool.gives.model_json_schema()),
         annotations=types.ToolAnnotations(
-            read_only_hint=tool.reads_only,
-            destructive_hint=tool.destroys,
-            idempotent_hint=tool.reads_only or tool.is_idempotent,
-            open_world_hint=False,
+            read_only_hint=tool.reads_only, destructive_hint=tool.destroys,
+            idempotent_hint=tool.reads_only or tool.is_idempotent, open_world_hint=False,
         ),
-    )
+    )  # fmt: skip
 
 
 def _plain(schema: Any) -> Any:

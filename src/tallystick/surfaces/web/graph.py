@@ -55,9 +55,7 @@ async def _show(request: Request) -> Response:
     found = await with_memory(request, work)
     if isinstance(found, Picture):
         return render(request, "graph_at.html", piece="graph_picture.html", picture=found)
-    return render(
-        request, "graph.html", entities=found[:_LISTED], count=len(found), words=words or name, missed=name
-    )  # fmt: skip
+    return render(request, "graph.html", entities=found[:_LISTED], count=len(found), words=words or name, missed=name)
 
 
 def _entities(memory: Memory, words: str) -> list[Entity]:

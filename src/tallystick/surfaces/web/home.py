@@ -166,9 +166,7 @@ def _newest(memory: Memory) -> Iterator[Learned]:
         elif event.op == "episode.put/1":
             if event.id not in gone and not event.body["episode"].get("path"):
                 turn = Episode.of(event)
-                yield Learned(
-                    "episode", turn.source, turn.content, turn.recorded, turn.trust, turn.agent, turn.session
-                )  # fmt: skip
+                yield Learned("episode", turn.source, turn.content, turn.recorded, turn.trust, turn.agent, turn.session)
         elif event.op in ("belief.put/1", "belief.supersede/1"):
             yield from _belief(memory, event.body["belief"]["id"], keys)
 

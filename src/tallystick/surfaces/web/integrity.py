@@ -90,9 +90,7 @@ def _must_be_writable(memory: Memory) -> None:
         raise NotWritable(memory.trouble or f"{memory.folder} is read-only here; nothing was changed")
 
 
-async def _start(
-    request: Request, name: str, work: Callable[[Progress], Any], folder: Path | None = None
-) -> Response:  # fmt: skip
+async def _start(request: Request, name: str, work: Callable[[Progress], Any], folder: Path | None = None) -> Response:
     """Start a job that reads the ledger in `folder`, and show the page: after a moment, if it takes long."""
     jobs: Jobs = request.app.state.jobs
     jobs.start(name, work, size_of_ledger(folder) if folder else 0)

@@ -109,9 +109,7 @@ class Card:
 async def _show(request: Request) -> Response:
     name, query = request.path_params["name"], request.query_params
     if "edit" in query:
-        draft = await with_memory(
-            request, lambda memory: new_draft(memory, query["edit"], page=resolved(memory, name))
-        )  # fmt: skip
+        draft = await with_memory(request, lambda memory: new_draft(memory, query["edit"], page=resolved(memory, name)))
         return draft_form(request, draft)
     earlier, before = "earlier" in query, query.get("before", "")
     page = await with_memory(request, lambda memory: _view(memory, resolved(memory, name), earlier, before))
@@ -183,9 +181,7 @@ async def _act(request: Request) -> Response:
     form, given = await read_form(request), request.path_params["name"]
     name, action = await with_memory(request, lambda memory: resolved(memory, given)), form.get("do", "")
     if action == "change":
-        return await revise(
-            request, form, lambda memory, *change: memory.pages.supersede(name, *change).id, page=name
-        )  # fmt: skip
+        return await revise(request, form, lambda memory, *change: memory.pages.supersede(name, *change).id, page=name)
     if action == "add":
         return await _add(request, name, form)
 

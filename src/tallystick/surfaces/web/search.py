@@ -131,9 +131,7 @@ def _parse(typed: Mapping[str, str]) -> SearchForm:
     """The form with its moment and budget read; refused if they are invalid."""
     moment, budget = typed["when"] or typed["at"], typed["budget"] if typed["frame"] else ""
     if len(moment) > 40:
-        raise Refused(
-            "not a moment; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time"
-        )
+        raise Refused("not a moment; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time")
     if budget and (not (budget.isascii() and budget.isdigit()) or len(budget) > _DIGITS):
         raise Refused("a budget is a number of tokens, like 500")
     return SearchForm(typed, read_moment(moment) if moment else None, int(budget) if budget else None)
