@@ -268,9 +268,6 @@ async def _off_thread(request: Request, look: Callable[[Path], T]) -> T:
         return await run_in_threadpool(look, folder)
 
 
-# -- export ------------------------------------------------------------------------------------------------------------
-
-
 @leaving.router.get(
     "/v1/export", response_class=Response, summary="Export everything", responses={**also(403), 200: {
         "description": "Lines of JSON; the last one says that it is complete.",

@@ -50,9 +50,6 @@ class Fields(Shape):
         return self.model_dump(exclude_none=True, exclude=set(but))
 
 
-# -- remember ----------------------------------------------------------------------------------------------------------
-
-
 class Remember(Fields):
     """A belief to remember."""
 
@@ -85,9 +82,6 @@ def _result(memory: Memory, belief: Belief) -> dict[str, Any]:
         "belief": plain(belief), "answer": answer, "masked": [] if is_known else list(memory.masked),
         "is_shown": memory.is_shown(belief.id),
     }  # fmt: skip
-
-
-# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 class Observe(Shape):
@@ -127,9 +121,6 @@ def observe(
     is_new = episode.seq >= before
     found = {"episode": plain(episode), "masked": list(memory.masked) if is_new else []}
     return Json(found, 201 if is_new else 200, {"Location": f"/v1/episodes/{episode.source}"})
-
-
-# -- revise, forget, invalidate ----------------------------------------------------------------------------------------
 
 
 class Revise(Fields):
@@ -200,9 +191,6 @@ def _matching(memory: Memory, name: str, if_match: str, path: str) -> Iterator[N
         yield
 
 
-# -- erase, outcome, relate, archive -----------------------------------------------------------------------------------
-
-
 class Erase(Shape):
     """Memories to erase."""
 
@@ -265,9 +253,6 @@ class Archive(Shape):
 def archive(memory: Memory, body: Archive) -> dict[str, Any]:
     """Recall no longer serves them; they stay in history. Only a person may do this."""
     return {"ids": list(memory.archive(*body.names, reason=body.reason))}
-
-
-# -- status ------------------------------------------------------------------------------------------------------------
 
 
 @looking.get("/v1/status", models.Status, summary="Get the status of the memory")
@@ -521,9 +506,6 @@ recall_by_query.__signature__ = Signature([_first, *_parameters()])  # type: ign
 asking.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters")(recall_by_query)
 
 
-# -- frames ------------------------------------------------------------------------------------------------------------
-
-
 class FillFrame(RecallFields):
     """A frame to fill."""
 
@@ -546,9 +528,6 @@ def frame(memory: Memory, body: FillFrame) -> dict[str, Any]:
 def list_frames(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> Part:
     """How to recall for a purpose: each with its weights, filters and budget."""
     return part(memory.frames.all(), lambda each: (each.name,), place, limit)
-
-
-# -- receipts ----------------------------------------------------------------------------------------------------------
 
 
 @asking.get("/v1/receipts", models.Receipts, place=(str,), summary="List the receipts")

@@ -313,9 +313,6 @@ def _pointed_at(text: str, at: int | None) -> Iterator[str]:
     yield f"  {' ' * cells(before)}^"
 
 
-# -- tidy --------------------------------------------------------------------------------------------------------------
-
-
 @command(
     "tidy",
     "tallystick tidy",

@@ -27,9 +27,6 @@ _NAME, _VALUE = 60, 200  # cells
 _DEEPEST = 40  # levels that are indented
 
 
-# -- show --------------------------------------------------------------------------------------------------------------
-
-
 @command("graph show", "tallystick graph show Ana", "tallystick graph show person-ana --hops 2 --limit 20")
 @click.argument("name", metavar="NAME", shell_complete=complete_entity)
 @option("--hops N", "How many steps to follow.  [1]", type=click.IntRange(0), default=1)
@@ -100,9 +97,6 @@ def _properties(node: MemoryNode) -> Iterator[str]:
         yield f"{dim(short(name, _NAME))}  {short(text, min(_VALUE, width()))}"
 
 
-# -- export, import ----------------------------------------------------------------------------------------------------
-
-
 def envelope_counts(envelope: GraphEnvelope) -> dict[str, int]:
     """The numbers of records in an envelope, by part."""
     profiles = len(envelope.profiles) + (envelope.profile is not None)
@@ -167,9 +161,6 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
         details = (f"{numbers[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if verdict in numbers)
         page.append(f"  {dim(part.ljust(9))} {', '.join(details)}")
     call.answer({"records": found, "dry_run": dry_run}, page)
-
-
-# -- same, merge, unmerge ----------------------------------------------------------------------------------------------
 
 
 @command("graph same", "tallystick graph same", "tallystick graph same --kind person --limit 10")

@@ -236,9 +236,6 @@ def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> It
         yield dim(f"  {shown(page)}{when(entry.at)}  {shown(entry.id)} {shown(tags)}".rstrip()) + state
 
 
-# -- sync, rebuild-index -----------------------------------------------------------------------------------------------
-
-
 @command(
     "sync",
     "tallystick sync",

@@ -244,9 +244,6 @@ def _open(link: str) -> None:
     Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
 
-# -- connect -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Setup:
     """The client to connect, and how."""

@@ -45,9 +45,6 @@ def _rebuilt(call: Call, runtime: PhaseMemoryRuntime) -> dict[str, Any]:
     return {"rebuilt": runtime.rebuilt} if runtime.rebuilt else {}
 
 
-# -- create, import, append --------------------------------------------------------------------------------------------
-
-
 @_command("create", "tallystick store create notes")
 def create(call: Call, folder: str) -> None:
     """DIR is created if it does not exist. A folder with other files is refused; an existing workspace stays as it is.
@@ -111,9 +108,6 @@ def append(call: Call, folder: str, file: str) -> None:
     if len(events) > _LIMIT:
         page.append(dim(f"  … and {len(events) - _LIMIT:,} more"))
     call.answer({"events": [event.id for event in events], **_rebuilt(call, runtime)}, page)
-
-
-# -- inspect, export, diagnose -----------------------------------------------------------------------------------------
 
 
 @_command("inspect", "tallystick store inspect notes")
@@ -227,9 +221,6 @@ def diagnose(call: Call, folder: str) -> int:
     return 4 if any(finding.severity == "error" for finding in findings) else 0
 
 
-# -- replay ------------------------------------------------------------------------------------------------------------
-
-
 @_command(
     "replay",
     "tallystick store replay notes",
@@ -289,9 +280,6 @@ def _refused(refused: list[Diagnostic]) -> Iterator[str]:
     yield from row("refused", [bad(f"{shown(each.place)}: {short(each.reason, 200)}") for each in refused[:_LIMIT]])
     if refused:
         yield from row("way out", shown(refused[0].remedy))
-
-
-# -- approve, apply ----------------------------------------------------------------------------------------------------
 
 
 @_command("approve", "tallystick store approve notes archive.json --by ana > yes.json")

@@ -171,9 +171,6 @@ def _reply_in(params: types.CallToolRequestParams) -> bool | None:
     return is_approval(reply.action, reply.content) if isinstance(reply, types.ElicitResult) else None
 
 
-# -- progress ----------------------------------------------------------------------------------------------------------
-
-
 class _Progress:
     """Reports of progress to a client that asked for them. `on_progress` is called in the memory's thread."""
 

@@ -466,8 +466,6 @@ def _matching(names: Iterable[str], typed: str) -> types.CompleteResult:
     ))  # fmt: skip
 
 
-# -- all of it ---------------------------------------------------------------------------------------------------------
-
 Handler = Callable[..., Awaitable[Any]]
 
 

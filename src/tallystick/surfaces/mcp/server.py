@@ -56,9 +56,6 @@ class _Server(Server[Any]):
         return super().create_initialization_options(options, *more, **named)
 
 
-# -- definitions of tools ----------------------------------------------------------------------------------------------
-
-
 def defined(tool: Tool) -> types.Tool:
     """The definition for clients. It is always the same: nothing in it comes from the memory."""
     takes = _plain(tool.takes.model_json_schema())

@@ -228,9 +228,6 @@ def _address(version: str, page: str) -> str:
     return f"/pages/{segment(page)}" if page else f"/beliefs/{segment(version)}"
 
 
-# -- one episode -------------------------------------------------------------------------------------------------------
-
-
 async def _show_episode(request: Request) -> Response:
     name = request.path_params["name"]
     return render(request, "episode.html", turn=await with_memory(request, lambda memory: _episode(memory, name)))

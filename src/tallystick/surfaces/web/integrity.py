@@ -134,9 +134,6 @@ def _written(copy: Path) -> tuple[str, int]:
         return "", 0
 
 
-# -- background jobs ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Job:
     """The progress of long work. A finished job has a result or an error."""

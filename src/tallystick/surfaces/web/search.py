@@ -116,9 +116,6 @@ async def _outcome(request: Request) -> Response:
     return redirect(SearchForm(_typed(dict(parse_qsl(fields.get("back", ""))))).address(noted=how))
 
 
-# -- the question ------------------------------------------------------------------------------------------------------
-
-
 def _typed(query: Mapping[str, str]) -> dict[str, str]:
     """The fields as they were typed, whatever they mean."""
     typed = {name: query.get(name, "").strip()[:_FIELD] for name in _FIELDS}
@@ -135,9 +132,6 @@ def _parse(typed: Mapping[str, str]) -> SearchForm:
     if budget and (not (budget.isascii() and budget.isdigit()) or len(budget) > _DIGITS):
         raise Refused("a budget is a number of tokens, like 500")
     return SearchForm(typed, read_moment(moment) if moment else None, int(budget) if budget else None)
-
-
-# -- the answer --------------------------------------------------------------------------------------------------------
 
 
 def _results(memory: Memory, form: SearchForm, *, error: str = "") -> dict[str, Any]:

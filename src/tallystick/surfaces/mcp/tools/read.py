@@ -23,9 +23,6 @@ _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
 _NOTHING = "Nothing in memory answers this."
 
 
-# -- recall ------------------------------------------------------------------------------------------------------------
-
-
 class RecallArgs(Args):
     question: str = Field(description="What you want to know, in plain words. Names and dates in it help.")
     k: Count | None = maybe("How many notes at most. 5 if left out.", ge=1, le=100)
@@ -138,8 +135,6 @@ Example: {"question": "what does Ana drink?", "k": 3}""",
     ),
 )  # fmt: skip
 
-# -- get ---------------------------------------------------------------------------------------------------------------
-
 
 class GetArgs(Args):
     id: str = Field(description="A belief's id, its last six characters or its key; or an episode's id.")
@@ -213,8 +208,6 @@ Example: {"id": "c4f1a5"}""",
     GetArgs, Got, _get, reads_only=True,
     also=aliases(id="name key memory_id belief belief_id memory uri", believed_at="at", path="branch"),
 )  # fmt: skip
-
-# -- timeline ----------------------------------------------------------------------------------------------------------
 
 _CHANGES = {
     operations.BELIEF_PUT: "remembered", operations.BELIEF_SUPERSEDE: "revised",

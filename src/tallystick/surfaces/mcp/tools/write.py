@@ -36,9 +36,6 @@ class Fields(Args):
         return self.model_dump(exclude_none=True, exclude={*but, "path"})
 
 
-# -- remember ----------------------------------------------------------------------------------------------------------
-
-
 class RememberArgs(Fields):
     text: str = Field(description="One thing, in a sentence that can be understood alone: names, not 'he' or 'it'.")
     key: str | None = maybe("Your own name for it. Remembering under the same key replaces it.")
@@ -108,8 +105,6 @@ Example: {"text": "Ana prefers tea over coffee", "about": "person-ana", "tags": 
     ),
 )  # fmt: skip
 
-# -- revise ------------------------------------------------------------------------------------------------------------
-
 
 class ReviseArgs(Fields):
     id: Name
@@ -145,8 +140,6 @@ Example: {"id": "c4f1a5", "text": "Ana switched to coffee", "reason": "she said 
         tags="tag", kind="type", about="entity", path="branch", session="session_id", agent="agent_id",
     ),
 )  # fmt: skip
-
-# -- forget ------------------------------------------------------------------------------------------------------------
 
 _LONGEST = 500  # characters of a text in a preview
 _JUDGED = ("session", "agent", "path", "about", "kind", "tags", "confidence")  # fields that the policy looks at
@@ -228,9 +221,6 @@ Example: {"ids": ["c4f1a5"], "reason": "she moved away", "confirm": true}""",
         path="branch",
     ),
 )  # fmt: skip
-
-
-# -- review ------------------------------------------------------------------------------------------------------------
 
 
 class ReviewArgs(Args):
@@ -324,8 +314,6 @@ Example: {"action": "propose", "kind": "merge", "ids": ["c4f1a5", "9be012"], "re
         action="command op operation", kind="type", path="branch",
     ),
 )  # fmt: skip
-
-# -- status ------------------------------------------------------------------------------------------------------------
 
 
 class StatusArgs(Args):
