@@ -1,10 +1,8 @@
 """`tallystick graph`: entities and how they are related."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,14 +10,12 @@ from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
+from tallystick.stores.phase.graph.merge import Likeness
+from tallystick.stores.phase.graph.traverse import Expansion
 from tallystick.surfaces.cli.command import Call, command, print_bytes, waiting
 from tallystick.surfaces.cli.options import complete_entity, option, read_input, speaker, whose
 from tallystick.surfaces.present.names import ago, counts
 from tallystick.surfaces.present.text import bold, dim, outcome, short, shown, warn, width
-
-if TYPE_CHECKING:
-    from tallystick.stores.phase.graph.merge import Likeness
-    from tallystick.stores.phase.graph.traverse import Expansion
 
 _PARTS = ("nodes", "edges", "paths", "events")
 _VERDICTS = {"new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped"}

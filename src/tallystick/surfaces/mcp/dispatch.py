@@ -11,8 +11,6 @@ that surface counts is decided by the policy. A rejection is recorded too. Any o
 changes nothing, and the review stays pending for `tallystick review`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -152,13 +150,13 @@ def _can_ask(ctx: Context) -> bool:
     return can is not None and (can.form is not None or can.url is None)
 
 
-def _ask_back(question: Question) -> types.InputRequiredResult:
+def _ask_back(question: "Question") -> types.InputRequiredResult:
     params = types.ElicitRequestFormParams(message=question.message, requested_schema=SCHEMA)
     request, state = types.ElicitRequest(params=params), json.dumps([question.review, question.digest])
     return types.InputRequiredResult(input_requests={KEY: request}, request_state=state)
 
 
-async def _ask_now(ctx: Context, question: Question) -> bool | None:
+async def _ask_now(ctx: Context, question: "Question") -> bool | None:
     try:
         reply = await ctx.session.elicit_form(question.message, SCHEMA, ctx.request_id)
     except (MCPError, ValidationError):

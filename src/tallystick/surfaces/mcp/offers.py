@@ -18,8 +18,6 @@ Stored words come as quoted data (`quoted`), in a prompt one JSON object a line 
 needs a person's approval is named, and its words are left out.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -292,7 +290,7 @@ class Watch:
             self._task.cancel()
 
 
-def _look(changes: Changes, wanted: list[str], context: Any) -> list[str]:
+def _look(changes: "Changes", wanted: list[str], context: Any) -> list[str]:
     return changes.since(context.memory, wanted)
 
 

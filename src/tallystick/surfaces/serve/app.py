@@ -11,8 +11,6 @@ Login answers with a page that leads on, not with a redirect: a browser that ano
 redirect without the new cookie, which it sends only with requests of our own pages.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sqlite3
@@ -242,6 +240,40 @@ class Holds:
             await worker.close()
 
 
+class ServerNotices:
+    """Lines for the owner about what the memory did by itself since the server started; only the newest are kept.
+
+    Each is printed on standard error too. `lines` is the same list for as long as the server runs.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.lines: list[str] = []
+        self._note, self._since = note, stamp(system_clock())
+
+    def __call__(self, line: str) -> None:
+        """Add a line, unless it is there already."""
+        if line not in self.lines:
+            self.lines.append(line)
+            del self.lines[:-_NOTICES]
+            with suppress(OSError):  # nobody reads standard error any more; the memory's own work goes on
+                self._note(f"tallystick: {shown(line)}")
+
+    def opened(self, memory: Memory) -> None:
+        """Add what opening the memory did, by its last events."""
+        newest = memory.status().events
+        self.hear(event for event in memory.log(max(0, newest - _OPENING)) if event.ts >= self._since)
+
+    def hear(self, events: Iterable[Event]) -> None:
+        """Add what the ledger recorded about its own recovery."""
+        for event in events:
+            if event.op.startswith("ledger.torn/"):
+                size = (event.body or {}).get("bytes", 0)
+                self(
+                    f"a crash interrupted a write: its {size:,} bytes were set aside (event {event.seq}); it had not "
+                    "been acknowledged, and nothing else is lost"
+                )
+
+
 async def serve(
     holds: Holds, tools: Sequence[Tool], where: Where, *, notices: ServerNotices, note: Callable[[str], None],
     options: str = "", rate: float | None = None, renew: bool = False, ready: Callable[[str], None] | None = None,
@@ -356,40 +388,6 @@ class _Served:
         self._rules.stop()
         await self._feed.close()
         await _finish(self.access, self._mcp, is_hurried)
-
-
-class ServerNotices:
-    """Lines for the owner about what the memory did by itself since the server started; only the newest are kept.
-
-    Each is printed on standard error too. `lines` is the same list for as long as the server runs.
-    """
-
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self.lines: list[str] = []
-        self._note, self._since = note, stamp(system_clock())
-
-    def __call__(self, line: str) -> None:
-        """Add a line, unless it is there already."""
-        if line not in self.lines:
-            self.lines.append(line)
-            del self.lines[:-_NOTICES]
-            with suppress(OSError):  # nobody reads standard error any more; the memory's own work goes on
-                self._note(f"tallystick: {shown(line)}")
-
-    def opened(self, memory: Memory) -> None:
-        """Add what opening the memory did, by its last events."""
-        newest = memory.status().events
-        self.hear(event for event in memory.log(max(0, newest - _OPENING)) if event.ts >= self._since)
-
-    def hear(self, events: Iterable[Event]) -> None:
-        """Add what the ledger recorded about its own recovery."""
-        for event in events:
-            if event.op.startswith("ledger.torn/"):
-                size = (event.body or {}).get("bytes", 0)
-                self(
-                    f"a crash interrupted a write: its {size:,} bytes were set aside (event {event.seq}); it had not "
-                    "been acknowledged, and nothing else is lost"
-                )
 
 
 class Rules:

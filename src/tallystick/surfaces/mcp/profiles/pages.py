@@ -3,8 +3,6 @@
 The reading tools give pages and entries as data; the writing tools append an entry, or supersede one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -49,7 +47,7 @@ class Entry(BaseModel):
     rank: int | None = maybe("Its place among the results")
 
     @classmethod
-    def of(cls, entry: PageEntry, rank: int | None = None) -> Entry:
+    def of(cls, entry: PageEntry, rank: int | None = None) -> "Entry":
         return cls(
             id=entry.id, path=entry.path, timestamp=entry.at, tags=list(entry.tags), content=entry.text,
             superseded_by=entry.superseded_by or None, rank=rank,
@@ -71,7 +69,7 @@ class Stands(BaseModel):
     superseded_by: str | None = maybe("The entry that replaced it")
 
     @classmethod
-    def of(cls, entry: PageEntry) -> Stands:
+    def of(cls, entry: PageEntry) -> "Stands":
         fields = Entry.of(entry).model_dump(exclude={"path", "rank", "content"})
         return cls(**fields, body=entry.text)
 
