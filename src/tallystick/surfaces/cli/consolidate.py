@@ -15,7 +15,7 @@ from tallystick.records.errors import ConsolidationRuleError, NotFound, Refused
 from tallystick.records.fact import text_of, triple_of
 from tallystick.surfaces.cli.command import Call, command, progress, waiting
 from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, option, speaker
-from tallystick.surfaces.present.names import ago, count, handle, page_name, when
+from tallystick.surfaces.present.names import ago, called, count, handle, page_name, when
 from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, warn, width
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
             call.answer(saved, _rule_table(saved) if saved else [dim("No saved rules.")])
         else:
             found = [(each, memory.episodes.find(each.source)) for each in memory.rules.findings()]
-            names = ((each, episode.id if episode else each.source) for each, episode in found)
             value = [
-                {"rule": each.rule, "episode": name, "reason": each.reason, "seq": each.seq} for each, name in names
-            ]
+                {"rule": each.rule, "episode": episode.id if episode else each.source, "reason": each.reason,
+                 "seq": each.seq} for each, episode in found
+            ]  # fmt: skip
             call.answer(value, _finding_table(found) if found else [dim("No skipped episodes.")])
 
 
@@ -438,7 +438,7 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
         picked: Numbered[Compaction] = [pair for pair in found if pair[1].is_any and pair[1].is_acceptable]
     else:
         nothing = "no page {} to compact; run `tallystick tidy --compact` to list them"
-        picked = _picked(found, chosen, lambda each: [each.path, _called(each)], nothing)
+        picked = _picked(found, chosen, lambda each: [each.path, called(each)], nothing)
     if picked and not yes:
         unattended = "see what changes with `tallystick tidy --compact`, confirm with --yes"
         call.confirm(f"Compact {count(len(picked), 'page')}?", _compactions(picked), unattended=unattended)
@@ -449,15 +449,11 @@ def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool,
         raise Refused(f"{failed} could not be compacted; `tallystick tidy --compact` says why", "incomplete")
 
 
-def _called(compaction: Compaction) -> str:
-    return compaction.path.rpartition("/")[2].removesuffix(".md")
-
-
 def _compactions(found: Numbered[Compaction], *, ends: bool = False) -> Iterator[str]:
     if not found:
         yield dim("No page to compact.")
     for number, each in found:
-        name = short(_called(each), max(width() - 40, 20))
+        name = short(called(each), max(width() - 40, 20))
         yield f"{number:>3}  {bold(name)}{dim(':')} {short(each.why, max(width() - len(name) - 8, 20))}"
         yield from _effect(each)
     if ends and any(each.is_any and each.is_acceptable for _, each in found):
@@ -487,5 +483,5 @@ def _effect(each: Compaction) -> Iterator[str]:
 
 def _compacted(each: Compaction) -> str:
     if not each.is_any:
-        return outcome("Unchanged", _called(each), "nothing to compact")
-    return outcome("Compacted", _called(each), f"{each.entries_before:,} entries into {each.entries_after:,}")
+        return outcome("Unchanged", called(each), "nothing to compact")
+    return outcome("Compacted", called(each), f"{each.entries_before:,} entries into {each.entries_after:,}")

@@ -226,7 +226,7 @@ def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> It
     for entry in entries:
         for line in lines(entry.text):
             yield dim(line) if not entry.is_current else bold(line) if is_search else line
-        page = f"{entry.path.rpartition('/')[2].removesuffix('.md')}  " if is_search else ""
+        page = f"{called(entry)}  " if is_search else ""
         tags = "".join(f" #{tag}" for tag in entry.tags)
         state = ""
         if entry.superseded_by:

@@ -45,6 +45,7 @@ from tallystick.records.belief import Change
 from tallystick.records.clock import parse_moment, stamp, system_clock
 from tallystick.records.errors import Closed, NotFound, Refused, TallystickError
 from tallystick.surfaces.mcp.format import error_line, quoted, shortened
+from tallystick.surfaces.present.names import called
 from tallystick.surfaces.server.worker import ChangeDetector, MemoryWorker
 
 Context = ServerRequestContext[Any, Any]
@@ -108,7 +109,7 @@ def _resource(found: tuple[str, str]) -> types.Resource:
 
 def page_names(memory: Memory) -> list[str]:
     """The active pages of this user."""
-    return sorted(info.path.rpartition("/")[2].removesuffix(".md") for info in memory.pages.list())
+    return sorted(map(called, memory.pages.list()))
 
 
 def frame_names(memory: Memory) -> list[str]:

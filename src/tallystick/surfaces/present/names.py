@@ -21,7 +21,7 @@ from tallystick.surfaces.present.text import shown
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.page import PageInfo
+    from tallystick.records.page import Compaction, PageEntry, PageInfo
 
 DOORS = {
     "cli": "at the command line", "python": "from Python", "mcp": "by an MCP client", "page": "on the page",
@@ -65,9 +65,9 @@ def copies_in(folder: Path) -> list[Path]:
 # -- pages: named as listed, as the file, or as what they are about ----------------------------------------------------
 
 
-def called(info: PageInfo) -> str:
-    """The name that a person types for a page."""
-    return info.path.rpartition("/")[2].removesuffix(".md")
+def called(page: PageInfo | PageEntry | Compaction) -> str:
+    """The name that a person types for a page, or for that of an entry."""
+    return page.path.rpartition("/")[2].removesuffix(".md")
 
 
 def has_pages(folder: Path) -> bool:

@@ -69,7 +69,7 @@ def _overview(memory: Memory, words: str) -> dict[str, Any]:
     return {
         "words": words, "groups": groups,
         "archived": [(name, info) for name, info in found if info.status != "active"][:_PAGES],
-        "matches": [(entry.path.rpartition("/")[2].removesuffix(".md"), entry) for entry in entries],
+        "matches": [(called(entry), entry) for entry in entries],
         "is_empty": not any(info.entry_count for info in infos), "seq": seq, "kinds": _KINDS,
     }  # fmt: skip
 
