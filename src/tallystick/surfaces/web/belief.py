@@ -15,7 +15,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief, Version, Why
@@ -55,7 +54,7 @@ _COMPARED = (
 )  # fmt: skip
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     name, query = request.path_params["name"], request.query_params
     if "edit" in query:
         return draft_form(request, await with_memory(request, lambda memory: new_draft(memory, name)))
@@ -65,7 +64,7 @@ async def _show(request: Request) -> Response:
     return render(request, "belief.html", it=found, done=DONE.get(query.get("done", ""), ""))
 
 
-async def _act(request: Request) -> Response:
+async def act(request: Request) -> Response:
     form = await read_form(request)
     action, version, reason = form.get("do", ""), form.get("version", ""), form.get("reason", "").strip()
     if action == "change":
@@ -228,7 +227,7 @@ def _address(version: str, page: str) -> str:
     return f"/pages/{segment(page)}" if page else f"/beliefs/{segment(version)}"
 
 
-async def _show_episode(request: Request) -> Response:
+async def show_episode(request: Request) -> Response:
     name = request.path_params["name"]
     return render(request, "episode.html", turn=await with_memory(request, lambda memory: _episode(memory, name)))
 
@@ -256,10 +255,3 @@ def _session(memory: Memory, episode: Episode) -> Iterator[Episode]:
             return
         if event.body is not None and (other := Episode.of(event)).session == episode.session:
             yield other
-
-
-routes: list[BaseRoute] = [  # a key may contain a slash
-    Route("/episodes/{name:path}", _show_episode, methods=["GET"]),
-    Route("/beliefs/{name:path}", _show, methods=["GET"]),
-    Route("/beliefs/{name:path}", _act, methods=["POST"]),
-]

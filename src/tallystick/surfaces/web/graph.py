@@ -21,7 +21,6 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.clock import stamp, system_clock
@@ -55,7 +54,7 @@ _ALONG = (0.5, 0.58, 0.66, 0.42, 0.74, 0.34, 0.82, 0.26)  # positions of a name 
 Entity = tuple[str, str, str, int]  # id, label, kind, number of memories
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     query = request.query_params
     name, words = query.get("at", "").strip(), query.get("q", "").strip()
     expand = query.getlist("expand")[: 4 * EXPANDED]
@@ -439,6 +438,3 @@ def _frame(boxes: Iterable[Box]) -> tuple[int, int, int, int]:
     top, bottom = min(box.y - box.high / 2 for box in every), max(box.y + box.high / 2 for box in every)
     wide, high = right - left + 2 * _MARGIN + 1, bottom - top + 2 * _MARGIN + 1
     return int(left - _MARGIN), int(top - _MARGIN), int(wide), int(high)
-
-
-routes: list[BaseRoute] = [Route("/graph", _show, methods=["GET"])]

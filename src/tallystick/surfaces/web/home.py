@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief
@@ -36,12 +35,12 @@ _EMPTY: Mapping[str, str] = {"text": "", "about": "", "tags": ""}
 Query = list[tuple[str, str]]
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     query = request.query_params.multi_items()
     return _page(request, await with_memory(request, lambda memory: _view(memory, query)))
 
 
-async def _remember(request: Request) -> Response:
+async def remember(request: Request) -> Response:
     """Remember what the form says and show the result."""
     fields = await read_form(request)
     typed = {name: fields.get(name, "").strip() for name in _EMPTY}
@@ -207,6 +206,3 @@ def _belief(memory: Memory, name: str, keys: set[str]) -> Iterator[Learned]:
         "belief", belief.id, belief.text, belief.at, belief.trust, belief.agent, belief.session, page, belief.tags,
         belief.reason, is_pending,
     )  # fmt: skip
-
-
-routes: list[BaseRoute] = [Route("/", _show, methods=["GET"]), Route("/", _remember, methods=["POST"])]

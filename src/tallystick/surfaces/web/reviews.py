@@ -10,7 +10,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief
@@ -40,7 +39,7 @@ _DONE = {
 }  # fmt: skip
 
 
-async def _list(request: Request) -> Response:
+async def list_reviews(request: Request) -> Response:
     show, number = request.query_params.get("show", ""), request.query_params.get("page", "1")
     if show not in ("", *STATUSES[1:]) or not is_number(number) or not 0 < int(number) < 1 << 40:
         raise Refused("no such list of reviews; start again at /reviews")
@@ -71,7 +70,7 @@ def _page(found: Sequence[Review], number: int, size: int) -> tuple[Sequence[Rev
     return found[stop - size : stop], number + 1 if len(found) > stop else None
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     name = request.path_params["name"]
     return render(request, "review.html", one=await with_memory(request, lambda memory: _one(memory, name)))
 
@@ -85,7 +84,7 @@ def _one(memory: Memory, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _answer(request: Request) -> Response:
+async def answer(request: Request) -> Response:
     name, fields = request.path_params["name"], await read_form(request)
     is_approval = request.url.path.endswith("/approve")
     return redirect(await with_memory(request, lambda memory: _save(memory, name, fields, is_approval=is_approval)))
@@ -168,11 +167,3 @@ def _outcome(memory: Memory, review: Review) -> tuple[str, Belief | None]:
     if review.status == "rejected":
         return ("It was forgotten." if action.kind == _QUARANTINED else "Nothing was changed."), now
     return "Its subject changed before it was answered. Nothing was changed; the request can be made again.", now
-
-
-routes: list[BaseRoute] = [
-    Route("/reviews", _list, methods=["GET"]),
-    Route("/reviews/{name}", _show, methods=["GET"]),
-    Route("/reviews/{name}/approve", _answer, methods=["POST"]),
-    Route("/reviews/{name}/reject", _answer, methods=["POST"]),
-]

@@ -21,7 +21,6 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.clock import stamp
@@ -82,7 +81,7 @@ class Place(NamedTuple):
     at: str = ""  # empty: now
 
 
-async def _search(request: Request) -> Response:
+async def search(request: Request) -> Response:
     typed, status, task = _typed(request.query_params), 200, None
     try:
         form = _parse(typed)
@@ -106,7 +105,7 @@ async def _warm_up(request: Request) -> None:
         await with_memory(request, lambda memory: memory.recall("anything", k=1, receipt=False))
 
 
-async def _outcome(request: Request) -> Response:
+async def report_outcome(request: Request) -> Response:
     """Record that a memory helped or misled, and show the same results again."""
     fields = await read_form(request)
     name, how = fields.get("name", ""), fields.get("how", "")
@@ -164,9 +163,3 @@ def _time(memory: Memory, seq: int) -> str:
     """The time of that event, or of the next one if it is another user's or not in this folder; empty if none is."""
     event = next(iter(memory.log(seq)), None)
     return event.ts if event else ""
-
-
-routes: list[BaseRoute] = [
-    Route("/search", _search, methods=["GET"]),
-    Route("/search/outcome", _outcome, methods=["POST"]),
-]

@@ -18,7 +18,6 @@ from urllib.parse import urlencode
 import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
@@ -72,7 +71,7 @@ _TONES = {  # the colours of their chips
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-async def _list(request: Request) -> Response:
+async def list_events(request: Request) -> Response:
     filters = {name: request.query_params.get(name, "").strip()[:_FIELD] for name in _FIELDS}
     before, after = (_number(request, name) for name in ("before", "after"))
     found = await with_memory(request, lambda memory: _timeline(memory, filters, before, after))
@@ -187,12 +186,12 @@ def _subject(memory: Memory, event: Event) -> str:
 # -- one event ---------------------------------------------------------------------------------------------------------
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     seq = _seq(request)
     return render(request, "event.html", view=await with_memory(request, lambda memory: _view(memory, seq)))
 
 
-async def _sign(request: Request) -> Response:
+async def sign(request: Request) -> Response:
     """Sign a checkpoint, so that the proof convinces others too."""
     seq = _seq(request)
     await read_form(request)
@@ -200,7 +199,7 @@ async def _sign(request: Request) -> Response:
     return redirect(f"/timeline/{seq}#proof")
 
 
-async def _proof_file(request: Request) -> Response:
+async def proof_file(request: Request) -> Response:
     """The proof as the file that `tallystick ledger prove --check` reads."""
     seq = _seq(request)
     text = await with_memory(request, lambda memory: memory.ledger.proof(_event(memory, seq).seq).text)
@@ -243,11 +242,3 @@ def _view(memory: Memory, seq: int) -> dict[str, Any]:
         "log": command_for(memory, f"log {seq} --json", takes_user=False),
         "check": f"tallystick ledger prove --check {file} --key '{proof.key}'" if proof and proof.key else "",
     }  # fmt: skip
-
-
-routes: list[BaseRoute] = [
-    Route("/timeline", _list, methods=["GET"]),
-    Route("/timeline/{seq}", _show, methods=["GET"]),
-    Route("/timeline/{seq}/sign", _sign, methods=["POST"]),
-    Route("/timeline/{seq}/proof.txt", _proof_file, methods=["GET"]),
-]
