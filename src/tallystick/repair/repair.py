@@ -157,7 +157,11 @@ def apply(
                 look = looked.enter_context(check.look_at(folder, lock.witness(), keyring))
                 _fix_files(look, fixed, disk)
                 if LINE in fixed:
-                    _fix_lines(look, disk, lock, stamp(clock()), by)
+                    found = operation(look)
+                    if found.refusal:
+                        raise Refused(found.refusal, "state")
+                    if look.survey.flaws:
+                        lines.perform(found, disk, lock, stamp(clock()), by)
         with closing(opened(state)) as ledger:
             _record(ledger, look, state, Counter(step.code for step in steps if step.code != LINE))
     if "modes-wide" in fixed:
@@ -193,14 +197,6 @@ def _empty(look: Look, kind: type[TableSet], disk: Disk) -> None:
             rows.empty()
     except sqlite3.Error:
         remove_all(disk, look.folder.state_files())
-
-
-def _fix_lines(look: Look, disk: Disk, lock: Lock, ts: str, by: str) -> None:
-    found = operation(look)
-    if found.refusal:
-        raise Refused(found.refusal, "state")
-    if look.survey.flaws:
-        lines.perform(found, disk, lock, ts, by)
 
 
 def _record(ledger: FolderLedger, look: Look, state: State, fixed: Counter[str]) -> None:

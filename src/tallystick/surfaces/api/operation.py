@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
@@ -351,14 +351,6 @@ def answer(
     return Response(orjson.dumps(body), status, {**(headers or {}), "Content-Type": PROBLEM})
 
 
-def handle_in(app: FastAPI) -> None:
-    """Answer every error of this application with a problem."""
-    app.add_exception_handler(TallystickError, _refused)
-    app.add_exception_handler(RequestValidationError, _wrong)
-    app.add_exception_handler(HTTPException, _plain)
-    app.add_exception_handler(Exception, _unexpected)
-
-
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TallystickError)
     status = status_of(error)
@@ -409,6 +401,11 @@ async def _plain(request: Request, error: Exception) -> Response:
 async def _unexpected(_: Request, error: Exception) -> Response:
     logging.getLogger("tallystick").error("a request failed: %s", type(error).__name__)
     return answer(500, "internal error; the server's log says what failed")
+
+
+ERRORS: dict[Any, Any] = {  # every error is answered with a problem
+    TallystickError: _refused, RequestValidationError: _wrong, HTTPException: _plain, Exception: _unexpected,
+}  # fmt: skip
 
 
 def _readable(text: str) -> str:

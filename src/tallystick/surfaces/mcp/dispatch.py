@@ -76,7 +76,9 @@ class Calls:
         person, asked_before = self._hold.person, ""
         if params.request_state is not None and person is not None:
             review, digest = map(str, json.loads(params.request_state))
-            if (done := await self._settle(tool, args, person, review, digest, _reply_in(params))) is not None:
+            answer = (params.input_responses or {}).get(KEY)
+            given = is_approval(answer.action, answer.content) if isinstance(answer, types.ElicitResult) else None
+            if (done := await self._settle(tool, args, person, review, digest, given)) is not None:
                 return done
             asked_before = review
         while True:
@@ -162,11 +164,6 @@ async def _ask_now(ctx: Context, question: "Question") -> bool | None:
     except (MCPError, ValidationError):
         return None
     return is_approval(reply.action, reply.content)
-
-
-def _reply_in(params: types.CallToolRequestParams) -> bool | None:
-    reply = (params.input_responses or {}).get(KEY)
-    return is_approval(reply.action, reply.content) if isinstance(reply, types.ElicitResult) else None
 
 
 class _Progress:

@@ -316,10 +316,6 @@ Example: {"action": "propose", "kind": "merge", "ids": ["c4f1a5", "9be012"], "re
 )  # fmt: skip
 
 
-class StatusArgs(Args):
-    pass
-
-
 class Status(Answer):
     beliefs: int = Field(description="The number of current beliefs.")
     forgotten: int
@@ -340,7 +336,7 @@ class Status(Answer):
         )
 
 
-def _status(context: CallContext, _: StatusArgs) -> Status:
+def _status(context: CallContext, _: Args) -> Status:
     memory = context.memory
     found = memory.status()
     return Status(
@@ -360,5 +356,5 @@ or remember.
 Gives counts, the names of frames, and trouble, if there is any.
 
 Example: {}""",
-    StatusArgs, Status, _status, reads_only=True,
+    Args, Status, _status, reads_only=True,
 )  # fmt: skip
