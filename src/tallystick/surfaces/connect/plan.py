@@ -30,13 +30,11 @@ from tallystick.surfaces.connect.json_edit import Unclear
 
 COPY = ".before-tallystick"
 LIMIT = 1 << 26  # bytes of a configuration
+BUDGET = 800  # tokens at the start of a session: enough for what is always served, and not in the way
+Groups = dict[str, list[dict[str, Any]]]  # of hooks, by event
 
 _NEW = ".tallystick-new-"
-BUDGET = 800  # tokens at the start of a session: enough for what is always served, and not in the way
 _FRAME_TIMEOUT, _IMPORT_TIMEOUT = 10, 60  # seconds
-
-Groups = dict[str, list[dict[str, Any]]]
-
 _HOOKS = "hooks"
 _FORMS = {"json": json_edit, "toml": toml_edit}
 
