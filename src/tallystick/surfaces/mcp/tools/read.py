@@ -1,6 +1,6 @@
 """The tools that read: recall, get, timeline."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from tallystick.surfaces.server.worker import CallContext
 DEFAULT_FRAME = "attention"
 _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
 _NOTHING = "Nothing in memory answers this."
+_CHUNK = 400  # events that are read at once
 
 
 class RecallArgs(Args):
@@ -285,14 +286,7 @@ def recent(
     last = memory.ledger.size - 1 if until is None else _seq_before(memory, until)
     fields = {"session": session, "agent": agent, "about": about}
     wanted = {name: value for name, value in fields.items() if value is not None}
-    span = limit * 4
-    while True:
-        start = max(last + 1 - span, first)
-        events = [event for event in memory.log(start) if event.op in _CHANGES and event.body is not None]
-        found = list(islice(_backwards(memory, events, first, last, path, wanted), limit))
-        if start == first or len(found) >= limit:
-            return found[::-1]
-        span *= 4
+    return list(islice(_backwards(memory, first, last, path, wanted), limit))[::-1]
 
 
 def _seq_before(memory: Memory, time: str) -> int:
@@ -300,19 +294,19 @@ def _seq_before(memory: Memory, time: str) -> int:
     return memory.seq_at(just_before(stamp(read_time(time))))
 
 
-def _backwards(
-    memory: Memory, events: Sequence[Event], first: int, last: int, path: str, wanted: Mapping[str, str]
-) -> Iterator[Entry]:
+def _backwards(memory: Memory, first: int, last: int, path: str, wanted: Mapping[str, str]) -> Iterator[Entry]:
     """The entries that match, newest first. So a retraction is known before the episode is met."""
     retracted = set[str]()
-    for event in reversed(events):
-        body: dict[str, Any] = event.body or {}
-        if event.op == operations.EPISODE_RETRACT:
-            retracted.update(body["ids"])
-        stated = body.get("belief") or body.get("episode") or {}
-        is_wanted = all(stated.get(name, "") == value for name, value in wanted.items())
-        if is_wanted and first <= event.seq <= last and (not stated or stated.get("path", "") == path):
-            yield from _entries(memory, event, body, event.id in retracted)
+    for stop in range(memory.ledger.size, first, -_CHUNK):
+        for event in memory.log_page(before=stop, limit=_CHUNK, reach=_CHUNK).events:
+            if event.op not in _CHANGES or event.body is None:
+                continue
+            if event.op == operations.EPISODE_RETRACT:
+                retracted.update(event.body["ids"])
+            stated = event.body.get("belief") or event.body.get("episode") or {}
+            is_wanted = all(stated.get(name, "") == value for name, value in wanted.items())
+            if is_wanted and first <= event.seq <= last and (not stated or stated.get("path", "") == path):
+                yield from _entries(memory, event, event.body, event.id in retracted)
 
 
 def _entries(memory: Memory, event: Event, body: dict[str, Any], is_retracted: bool) -> Iterator[Entry]:
