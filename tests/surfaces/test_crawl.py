@@ -29,9 +29,9 @@ from tallystick.records.errors import TallystickError
 from tallystick.records.fact import Fact
 from tallystick.records.rule import ConsolidationRule
 from tallystick.surfaces.cli.root import tallystick
+from tallystick.surfaces.mcp.offers import PAGE_TEMPLATE, Offers
 from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
-from tallystick.surfaces.mcp.resources import PAGE_TEMPLATE
-from tallystick.surfaces.mcp.server import Offers, made
+from tallystick.surfaces.mcp.server import made
 from tallystick.surfaces.mcp.tools import TOOLS
 from tallystick.surfaces.server.worker import MemoryWorker
 from tests.surfaces.api.conftest import Api

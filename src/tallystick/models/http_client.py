@@ -8,8 +8,6 @@ time is given `within` which all must be done, no attempt begins and no pause is
 The standard library does all of this. A client package would add dependencies to save about forty lines.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse

@@ -34,21 +34,10 @@ class Endpoint:
     """
 
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        key: str = "",
-        dimensions: int = 0,
-        timeout: float = 30.0,
-        attempts: int = 4,
-        batch: int = 64,
-        longest: int = 8000,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self._client = HttpClient(
-            url, model, key, below="embeddings", timeout=timeout, attempts=attempts, sleep=sleep
-        )  # fmt: skip
+        self, url: str, model: str, *, key: str = "", dimensions: int = 0, timeout: float = 30.0, attempts: int = 4,
+        batch: int = 64, longest: int = 8000, sleep: Callable[[float], None] = time.sleep,
+    ) -> None:  # fmt: skip
+        self._client = HttpClient(url, model, key, below="embeddings", timeout=timeout, attempts=attempts, sleep=sleep)
         self._name, self._asked, self._batch, self._longest = model, dimensions, batch, longest
         self._known, self._lock = dimensions, Lock()
 

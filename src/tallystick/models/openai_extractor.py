@@ -10,8 +10,6 @@ reason. The others have no more than `MOST` confidence.
 What this cannot know: whether the quoted words mean what the model makes of them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -107,16 +105,9 @@ class EndpointExtractor:
     """
 
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        key: str = "",
-        timeout: float = 60.0,
-        retries: int = 3,
-        longest: int = 16_000,
+        self, url: str, model: str, *, key: str = "", timeout: float = 60.0, retries: int = 3, longest: int = 16_000,
         sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
+    ) -> None:  # fmt: skip
         if not 0 < timeout <= _HOUR or retries < 0 or longest < 1:
             raise Refused(f"an extractor needs a timeout of up to {_HOUR} s, retries from 0 on, and something to send")
         self._client = HttpClient(
@@ -251,18 +242,10 @@ def _extracted(claim: _Claim, words: str, speaker: str) -> Extracted:
         raise ValueError("it ends before it begins")
     start = _place(claim.quote, words)
     return Extracted(
-        subject=subject,
-        predicate="_".join(re.findall("[^ _-]+", claim.predicate.lower())),
-        object=claim.object,
-        confidence=min(claim.confidence, MOST),
-        start=start,
-        end=start + len(claim.quote),
-        is_denied=claim.denied,
-        is_hedged=claim.hedged,
-        instead_of=claim.instead_of,
-        valid_from=since,
-        valid_to=until,
-    )
+        subject=subject, predicate="_".join(re.findall("[^ _-]+", claim.predicate.lower())), object=claim.object,
+        confidence=min(claim.confidence, MOST), start=start, end=start + len(claim.quote), is_denied=claim.denied,
+        is_hedged=claim.hedged, instead_of=claim.instead_of, valid_from=since, valid_to=until,
+    )  # fmt: skip
 
 
 def _is_words(predicate: str) -> bool:

@@ -1,16 +1,11 @@
 """Registry of embedders, by one line of a setting. Nothing is loaded or downloaded here, and no server is asked."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tallystick.models.embedding import one_line
+from tallystick.records.embedder import Embedder
 from tallystick.records.errors import Refused
-
-if TYPE_CHECKING:
-    from tallystick.records.embedder import Embedder
 
 DEFAULT = "wordllama"
 

@@ -1,7 +1,5 @@
 """The files of a memory folder other than the chain: unfinished ones, foreign ones, and their modes."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

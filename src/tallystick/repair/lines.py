@@ -26,8 +26,6 @@ If events get other places, the repair event names the head that was left behind
 lock file may still name that one if the process dies before replacing it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

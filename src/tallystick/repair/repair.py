@@ -7,8 +7,6 @@ changed at all, and the reason names the way out. Every repair is an event.
 A crash leaves a folder in which `check` finds what is still to be done, and a second repair does it.
 """
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from collections import Counter
@@ -131,15 +129,9 @@ def _describe(found: Operation) -> Iterator[Step]:
 
 
 def apply(
-    root: Path,
-    codes: Sequence[str],
-    *,
-    keyring: Keyring | None = None,
-    by: str = "python:local",
-    clock: Clock = system_clock,
-    disk: Disk | None = None,
-    timeout: float = 30.0,
-) -> list[Step]:
+    root: Path, codes: Sequence[str], *, keyring: Keyring | None = None, by: str = "python:local",
+    clock: Clock = system_clock, disk: Disk | None = None, timeout: float = 30.0,
+) -> list[Step]:  # fmt: skip
     """Repair what these codes name; return what was done. Refused, and nothing changed, if one cannot be repaired."""
     steps = plan(root, codes, keyring=keyring)
     for step in steps:
@@ -165,7 +157,11 @@ def apply(
                 look = looked.enter_context(check.look_at(folder, lock.witness(), keyring))
                 _fix_files(look, fixed, disk)
                 if LINE in fixed:
-                    _fix_lines(look, disk, lock, stamp(clock()), by)
+                    found = operation(look)
+                    if found.refusal:
+                        raise Refused(found.refusal, "state")
+                    if look.survey.flaws:
+                        lines.perform(found, disk, lock, stamp(clock()), by)
         with closing(opened(state)) as ledger:
             _record(ledger, look, state, Counter(step.code for step in steps if step.code != LINE))
     if "modes-wide" in fixed:
@@ -201,14 +197,6 @@ def _empty(look: Look, kind: type[TableSet], disk: Disk) -> None:
             rows.empty()
     except sqlite3.Error:
         remove_all(disk, look.folder.state_files())
-
-
-def _fix_lines(look: Look, disk: Disk, lock: Lock, ts: str, by: str) -> None:
-    found = operation(look)
-    if found.refusal:
-        raise Refused(found.refusal, "state")
-    if look.survey.flaws:
-        lines.perform(found, disk, lock, ts, by)
 
 
 def _record(ledger: FolderLedger, look: Look, state: State, fixed: Counter[str]) -> None:

@@ -1,7 +1,5 @@
 """Verifying a folder, which may be too damaged to open, by every witness that there is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tallystick.ledger.checkpoint import IN_FOLDER, Claim, Keyring, claim_of, is_ledger_id, opened, verifier_of

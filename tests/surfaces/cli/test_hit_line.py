@@ -12,9 +12,9 @@ from tallystick.records.clock import stamp
 from tallystick.records.recall import Hit
 from tallystick.surfaces.cli import recall as hit_line
 from tallystick.surfaces.cli.recall import hit_lines, speaker
-from tallystick.surfaces.present import time as moments
+from tallystick.surfaces.present import names as moments
+from tallystick.surfaces.present.names import lately
 from tallystick.surfaces.present.text import cells, one_line, wrapped
-from tallystick.surfaces.present.time import lately
 
 HIT = Hit(
     "20260503-1400-c4f1a5", "Ana prefers tea", 0.832, "says tea", "belief", "fact", "human", "", 0.7,

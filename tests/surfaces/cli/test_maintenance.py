@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tallystick.surfaces.cli import progress
+from tallystick.surfaces.cli import command
 from tests.chronomemory_folder import OldStore
 
 
@@ -265,11 +265,11 @@ class Screen:
 def test_a_bar_or_a_spinner_appears_only_if_it_takes_a_while(monkeypatch, wait, is_drawn):
     screen = Screen()
     monkeypatch.setattr("sys.stderr", screen)
-    monkeypatch.setattr(progress, "DELAY", wait)
-    with progress.progress("Verifying", 100) as on_progress:
+    monkeypatch.setattr(command, "DELAY", wait)
+    with command.progress("Verifying", 100) as on_progress:
         on_progress(10)
         time.sleep(0.12)
         on_progress(40)
-    with progress.waiting("Copying …"):
+    with command.waiting("Copying …"):
         time.sleep(0.3 if is_drawn else 0)
     assert [text in screen.drawn for text in ("Verifying", "50%", "Copying …")] == [is_drawn] * 3

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.present.time import size
+from tallystick.surfaces.present.names import size
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tallystick.surfaces.cli import connect as skin
+from tallystick.surfaces.cli import serve as skin
 
 
 @pytest.fixture(autouse=True)

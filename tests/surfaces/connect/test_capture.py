@@ -8,7 +8,7 @@ import sys
 
 from mcp import Client, StdioServerParameters
 
-from tallystick.surfaces.cli import connect as skin
+from tallystick.surfaces.cli import serve as skin
 from tallystick.surfaces.connect import clients as program
 from tests.surfaces.connect.client_files import held
 

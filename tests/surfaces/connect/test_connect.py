@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tallystick.surfaces.cli import serve as server
-from tallystick.surfaces.cli.connect import differing
+from tallystick.surfaces.cli.serve import differing
 from tallystick.surfaces.connect.clients import CLIENTS, TOKEN
 from tests.surfaces.connect.client_files import FILES, held
 

@@ -10,7 +10,8 @@ from mcp import Client
 from mcp.server.lowlevel import Server
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.server import Offers, made
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.server import made
 from tallystick.surfaces.server.worker import MemoryWorker
 
 LEGACY, MODERN = "legacy", "2026-07-28"

@@ -8,8 +8,7 @@ from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
 from tallystick.surfaces.mcp.format import NOTHING, NOTICE, quoted
-from tallystick.surfaces.mcp.prompts import START
-from tallystick.surfaces.mcp.resources import FRAMES, PAGES, STATUS, is_ours, name_in
+from tallystick.surfaces.mcp.offers import FRAMES, PAGES, START, STATUS, is_ours, name_in
 from tests.strategies import texts
 from tests.surfaces.mcp.offered import ERAS, LEGACY, MODERN, play
 
@@ -88,7 +87,7 @@ def test_another_users_pages_are_neither_listed_nor_read(folder):
 
 
 def test_a_long_list_comes_in_parts_and_none_is_missing_or_twice(folder, monkeypatch):
-    monkeypatch.setattr("tallystick.surfaces.mcp.resources._AT_ONCE", 4)
+    monkeypatch.setattr("tallystick.surfaces.mcp.offers._AT_ONCE", 4)
 
     async def scene(client):
         parts = [await client.list_resources()]

@@ -9,7 +9,7 @@ from mcp.client.subscriptions import ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.resources import Changes
+from tallystick.surfaces.mcp.offers import Changes
 from tests.surfaces.mcp.offered import LEGACY, MODERN, offering, play
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")  # of the older era
@@ -154,7 +154,7 @@ def test_nothing_is_done_while_nobody_listens_and_who_left_is_forgotten(folder):
 
 
 def test_a_client_may_not_listen_to_more_than_its_share(folder, monkeypatch):
-    monkeypatch.setattr("tallystick.surfaces.mcp.resources._LIMIT", 2)
+    monkeypatch.setattr("tallystick.surfaces.mcp.offers._LIMIT", 2)
 
     async def scene(client):
         with pytest.raises(MCPError, match="2 resources at most"):

@@ -198,7 +198,7 @@ def test_where_an_old_stretch_is_damaged_the_new_one_is_shown(tmp_path):
 
 
 def test_days_are_named_as_people_name_them():
-    from tallystick.surfaces.present.time import day_name
+    from tallystick.surfaces.present.names import day_name
 
     assert day_name(datetime.now(UTC).astimezone().date()) == "Today"
     assert day_name(datetime(2024, 5, 3).date()) == "Friday, 3 May 2024"

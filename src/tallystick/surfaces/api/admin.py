@@ -1,7 +1,5 @@
 """Administration: reviews, sources, the ledger with its proofs and its stream of events, and the export."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
@@ -21,8 +19,8 @@ from tallystick.memory.maintenance.ledger import verify_folder
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Shape, shaped
-from tallystick.surfaces.api.operation import Json, Limit, Operations, Part, When, also, ask, part, plain, plains
+from tallystick.surfaces.api.models import Limit, Shape, When, shaped
+from tallystick.surfaces.api.operation import Json, Operations, Part, also, ask, part, plain, plains
 from tallystick.surfaces.server.worker import CallContext, Feed, MemoryWorker
 
 reviews = Operations("reviews", "Actions that need a person's approval.")
@@ -224,23 +222,19 @@ def list_audit(memory: Memory, place: list[Any] | None, start: Start = 0, limit:
 Seq = Annotated[int, InPath(ge=0, lt=1 << 53, description="The number of an event.")]
 
 
-def _event(memory: Memory, seq: int) -> Any:
+@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event")
+def get_event(memory: Memory, seq: Seq) -> Any:
+    """By its number."""
     found = next(iter(memory.log(seq)), None)
     if found is None or found.seq != seq:
         raise NotFound(f"no event {seq} of this user; GET /v1/events lists them")
     return plain(found)
 
 
-@ledger.get("/v1/events/{seq}", models.Event, 404, summary="Get an event")
-def get_event(memory: Memory, seq: Seq) -> Any:
-    """By its number."""
-    return _event(memory, seq)
-
-
 @ledger.post("/v1/events/{seq}/proof", models.Proof, 404, 409, summary="Prove that an event is in the ledger")
 def prove_event(memory: Memory, seq: Seq) -> Any:
     """Takes a checkpoint first, and reads every line."""
-    return {"event": _event(memory, seq), "proof": memory.ledger.prove(seq), "key": memory.ledger.verifier_key}
+    return {"event": get_event(memory, seq), "proof": memory.ledger.prove(seq), "key": memory.ledger.verifier_key}
 
 
 @ledger.router.get(
@@ -272,9 +266,6 @@ async def _off_thread(request: Request, look: Callable[[Path], T]) -> T:
     folder = await ask(request, lambda memory: memory.ledger.folder)
     async with request.app.state.looking:
         return await run_in_threadpool(look, folder)
-
-
-# -- export ------------------------------------------------------------------------------------------------------------
 
 
 @leaving.router.get(

@@ -1,7 +1,5 @@
 """Beliefs, episodes and facts: to write them, to read them and to recall them, with frames and receipts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import Parameter, Signature
@@ -15,27 +13,8 @@ from tallystick.records.belief import Belief
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Moved
 from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Shape, Values, shaped
-from tallystick.surfaces.api.operation import (
-    WRITE,
-    BelievedAt,
-    IdempotencyKey,
-    IfMatch,
-    Json,
-    Limit,
-    Name,
-    OfPath,
-    Operations,
-    Part,
-    When,
-    moment,
-    must_be_a_person,
-    part,
-    plain,
-    plains,
-    several,
-    whole,
-)
+from tallystick.surfaces.api.models import BelievedAt, IfMatch, Limit, Name, OfPath, Shape, Values, When, shaped
+from tallystick.surfaces.api.operation import WRITE, Json, Operations, Part, must_be_a_person, part, plain, plains
 
 saying = Operations("saying", "Write to the memory.")
 looking = Operations("looking", "Read beliefs, episodes and facts.")
@@ -71,9 +50,6 @@ class Fields(Shape):
         return self.model_dump(exclude_none=True, exclude=set(but))
 
 
-# -- remember ----------------------------------------------------------------------------------------------------------
-
-
 class Remember(Fields):
     """A belief to remember."""
 
@@ -88,7 +64,7 @@ class Remember(Fields):
     gives="It was known already; nothing was written, or it was reinforced.",
     responses={201: {"model": models.RememberResult, "description": "It is new."}},
 )  # fmt: skip
-def remember(memory: Memory, body: Remember, idempotency_key: IdempotencyKey = "") -> Json:
+def remember(memory: Memory, body: Remember, idempotency_key: models.IdempotencyKey = "") -> Json:
     """Records a belief, and returns its current version and what it contradicts.
 
     A known key gets a new version. Repeating the same statement writes nothing. What needs a person's approval is 202.
@@ -106,9 +82,6 @@ def _result(memory: Memory, belief: Belief) -> dict[str, Any]:
         "belief": plain(belief), "answer": answer, "masked": [] if is_known else list(memory.masked),
         "is_shown": memory.is_shown(belief.id),
     }  # fmt: skip
-
-
-# -- observe -----------------------------------------------------------------------------------------------------------
 
 
 class Observe(Shape):
@@ -148,9 +121,6 @@ def observe(
     is_new = episode.seq >= before
     found = {"episode": plain(episode), "masked": list(memory.masked) if is_new else []}
     return Json(found, 201 if is_new else 200, {"Location": f"/v1/episodes/{episode.source}"})
-
-
-# -- revise, forget, invalidate ----------------------------------------------------------------------------------------
 
 
 class Revise(Fields):
@@ -221,9 +191,6 @@ def _matching(memory: Memory, name: str, if_match: str, path: str) -> Iterator[N
         yield
 
 
-# -- erase, outcome, relate, archive -----------------------------------------------------------------------------------
-
-
 class Erase(Shape):
     """Memories to erase."""
 
@@ -288,9 +255,6 @@ def archive(memory: Memory, body: Archive) -> dict[str, Any]:
     return {"ids": list(memory.archive(*body.names, reason=body.reason))}
 
 
-# -- status ------------------------------------------------------------------------------------------------------------
-
-
 @looking.get("/v1/status", models.Status, summary="Get the status of the memory")
 def status(memory: Memory) -> dict[str, Any]:
     """How much there is, which reviews are pending, and whether anything is wrong."""
@@ -314,7 +278,7 @@ def list_beliefs(
     """The beliefs as a path sees them. It goes through all of them; recall searches by meaning."""
     found, following = memory.beliefs.page(
         after=-1 if place is None else place[0], limit=limit, kind=kind, status=status, min_confidence=min_confidence,
-        about=about, tag=tag, containing=containing, believed_at=moment(believed_at), path=path,
+        about=about, tag=tag, containing=containing, believed_at=models.moment(believed_at), path=path,
     )  # fmt: skip
     visible = [each for each in found if quarantined or not each.withheld]
     return plains(visible), None if following is None else (following,)
@@ -347,7 +311,7 @@ def belief_related(memory: Memory, name: Name, path: OfPath = "") -> Any:
 @looking.get("/v1/beliefs/{name:path}", models.Belief, 304, 404, summary="Get a belief")
 def get_belief(memory: Memory, name: Name, believed_at: BelievedAt = "", path: OfPath = "") -> Any:
     """By its key, the id of any version, or the last six characters of an id. A forgotten one too, with its status."""
-    return plain(memory.show(name, believed_at=moment(believed_at), path=path))
+    return plain(memory.show(name, believed_at=models.moment(believed_at), path=path))
 
 
 @looking.get("/v1/diff", models.Changes, 304, summary="Compare two points in time")
@@ -357,7 +321,7 @@ def diff(
     quarantined: Quarantined = False,
 ) -> Any:  # fmt: skip
     """The beliefs that were added, removed or changed between two points in time."""
-    found = memory.diff(moment(before) or 0, moment(after), path=path)
+    found = memory.diff(models.moment(before) or 0, models.moment(after), path=path)
     if not quarantined:
         found = [each for each in found if any(not one.withheld for one in (each.before, each.after) if one)]
     return {"changes": plains(found)}
@@ -419,8 +383,8 @@ def list_facts(
 ) -> Part:  # fmt: skip
     """`as_of` asks what was true then, `believed_at` what was believed then. With `as_of` it has an ETag."""
     found = memory.facts.on(path).query(
-        subject=subject, predicate=predicate, object=object, agent=agent, as_of=as_of, believed_at=moment(believed_at),
-        quarantined=quarantined,
+        subject=subject, predicate=predicate, object=object, agent=agent, as_of=as_of,
+        believed_at=models.moment(believed_at), quarantined=quarantined,
     )  # fmt: skip
     return part(found, lambda each: (stamp(each.pinned_at), each.id), place, limit)
 
@@ -447,8 +411,8 @@ asking = Operations("asking", "Ask the memory.")
 _KEPT = 10_000  # receipts that are looked through
 _QUARANTINED = "Also what needs approval; only with a person's trust."
 
-_K = Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)]
-_Tokens = Annotated[int, Field(ge=0, le=10_000_000), BeforeValidator(whole)]
+_K = Annotated[int, Field(ge=1, le=500), BeforeValidator(models.whole)]
+_Tokens = Annotated[int, Field(ge=0, le=10_000_000), BeforeValidator(models.whole)]
 
 
 class Filters(Shape):
@@ -523,7 +487,7 @@ def _parameters() -> Iterator[Parameter]:
             text, default = (str, "") if name == "believed_at" else (str | None, None)
             kind = Annotated[text, Query(description=about, max_length=40)]
         elif "list" in str(field.annotation):
-            kind, default = Annotated[list[str], several(about)], Parameter.empty
+            kind, default = Annotated[list[str], models.several(about)], Parameter.empty
         default = Parameter.empty if field.is_required() else default
         yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
@@ -531,7 +495,7 @@ def _parameters() -> Iterator[Parameter]:
 def recall_by_query(memory: Memory, **given: Any) -> dict[str, Any]:
     """The same as the POST, for a browser or a shell."""
     filters = {name: value for name in Filters.model_fields if (value := given.pop(name))}
-    return _recall(memory, {**given, "believed_at": moment(given["believed_at"]), "filters": filters or None})
+    return _recall(memory, {**given, "believed_at": models.moment(given["believed_at"]), "filters": filters or None})
 
 
 _IN_QUERY = """
@@ -540,9 +504,6 @@ _IN_QUERY = """
 _first = Parameter("memory", Parameter.POSITIONAL_OR_KEYWORD)
 recall_by_query.__signature__ = Signature([_first, *_parameters()])  # type: ignore[attr-defined]
 asking.get("/v1/recall", models.RecallResult, 403, 404, summary="Ask a question with query parameters")(recall_by_query)
-
-
-# -- frames ------------------------------------------------------------------------------------------------------------
 
 
 class FillFrame(RecallFields):
@@ -567,9 +528,6 @@ def frame(memory: Memory, body: FillFrame) -> dict[str, Any]:
 def list_frames(memory: Memory, place: list[Any] | None, limit: Limit = 100) -> Part:
     """How to recall for a purpose: each with its weights, filters and budget."""
     return part(memory.frames.all(), lambda each: (each.name,), place, limit)
-
-
-# -- receipts ----------------------------------------------------------------------------------------------------------
 
 
 @asking.get("/v1/receipts", models.Receipts, place=(str,), summary="List the receipts")

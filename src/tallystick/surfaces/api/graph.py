@@ -1,7 +1,5 @@
 """Entities, the graph between them, the branches of conversations, and the rules that make facts."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from fastapi import Path as InPath, Query
@@ -11,8 +9,8 @@ from starlette.responses import Response
 from tallystick.memory.memory import Memory
 from tallystick.records.entity import NamedEntity, Relation as RelationRecord
 from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Named, Relation, Shape, shaped
-from tallystick.surfaces.api.operation import WRITE, Limit, Operations, Part, part, plain, plains, several
+from tallystick.surfaces.api.models import Limit, Named, Relation, Shape, several, shaped
+from tallystick.surfaces.api.operation import WRITE, Operations, Part, part, plain, plains
 
 api = Operations("graph", "Entities and their relations.")
 paths = Operations("paths", "The branches of conversations.")
@@ -50,9 +48,7 @@ def graph_path(
 
 @api.get(
     "/v1/graph/envelope", None, 304, summary="Export the whole graph", response_class=Response,
-    responses={200: {
-        "description": "The envelope.", "content": {"application/json": {"schema": {"type": "object"}}},
-    }},
+    responses={200: {"description": "The envelope.", "content": {"application/json": {"schema": {"type": "object"}}}}},
 )  # fmt: skip
 def graph_envelope(
     memory: Memory, explicit: Annotated[bool, Query(description="Only what was saved, not what beliefs say.")] = False

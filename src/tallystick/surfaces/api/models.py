@@ -5,8 +5,6 @@ answer is made from the record that it shows (`model`): the record has the types
 left out everywhere: a server serves one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from functools import reduce
@@ -14,7 +12,8 @@ from operator import or_
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from fastapi import Header, Path as InPath, Query
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from tallystick.records import (
     audit,
@@ -33,7 +32,7 @@ from tallystick.records import (
     trust,
 )
 from tallystick.records.json import LEAST, MOST
-from tallystick.surfaces.server.fields import Described
+from tallystick.surfaces.server.fields import Described, event_number
 
 _REF = {"$ref": "#/components/schemas/Value"}
 VALUE: dict[str, Any] = {
@@ -57,6 +56,43 @@ class Shape(Described):
 def shaped(**example: Any) -> ConfigDict:
     """Settings of a model, with an example of it."""
     return ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [example]})
+
+
+# -- parameters of requests --------------------------------------------------------------------------------------------
+
+
+def whole(value: Any) -> Any:
+    """A whole number as JSON has it: 5.0 is one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_WHEN = "The number of an event, a date (2026-05-03: midnight UTC) or a time (2026-05-03T14:00:00Z)."
+_Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
+When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(lambda value: whole(event_number(value)))]
+
+LIMIT = 500
+Name = Annotated[str, InPath(description="A belief's key, its id, or the last six characters of one.", max_length=1000)]
+OfPath = Annotated[str, Query(description="As that branch sees it; empty: the main one.", max_length=200)]
+BelievedAt = Annotated[str, Query(description=f"As it was believed then. {_WHEN}", max_length=40)]
+Limit = Annotated[int, Query(ge=1, le=LIMIT, description=f"How many at most, from 1 to {LIMIT}.")]
+Cursor = Annotated[str, Query(max_length=2000, description="Where to continue: `next` of the previous answer.")]
+IfMatch = Annotated[
+    str, Header(alias="If-Match", max_length=200, description='The version that you read, in quotes: "ID". Else 412.')
+]
+IdempotencyKey = Annotated[
+    str, Header(alias="Idempotency-Key", max_length=200, description="Repeating the call with it writes nothing.")
+]
+
+
+def moment(text: str) -> int | str | None:
+    """A place in the ledger, from a query."""
+    found: int | str = event_number(text)
+    return None if found == "" else found
+
+
+def several(description: str) -> Any:
+    """A parameter that may be repeated; without it, an empty list."""
+    return Query(default_factory=list, max_length=50, description=description)
 
 
 # -- models of records -------------------------------------------------------------------------------------------------

@@ -17,8 +17,6 @@ Errors as `application/problem+json`: what is wrong and the way out, in one line
 An action that needs approval is no error: 202, with the address of its review.
 """
 
-from __future__ import annotations
-
 import logging
 from asyncio import to_thread
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -28,22 +26,21 @@ from hashlib import blake2b
 from http import HTTPStatus
 from inspect import Parameter, Signature, signature
 from json import JSONDecodeError
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
-from fastapi import APIRouter, FastAPI, Header, Path as InPath, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Busy, NeedsApproval, Refused, TallystickError
 from tallystick.records.json import loads
-from tallystick.surfaces.api.models import shaped
-from tallystick.surfaces.server.fields import event_number
+from tallystick.surfaces.api.models import Cursor, shaped
 from tallystick.surfaces.server.http_status import allowed, status_of
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
@@ -179,40 +176,6 @@ class _StrictRoute(APIRoute):
             return await handler(_StrictRequest(request.scope, request.receive))
 
         return handle
-
-
-def whole(value: Any) -> Any:
-    """A whole number as JSON has it: 5.0 is one."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-_WHEN = "The number of an event, a date (2026-05-03: midnight UTC) or a time (2026-05-03T14:00:00Z)."
-_Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
-When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(lambda value: whole(event_number(value)))]
-
-LIMIT = 500
-Name = Annotated[str, InPath(description="A belief's key, its id, or the last six characters of one.", max_length=1000)]
-OfPath = Annotated[str, Query(description="As that branch sees it; empty: the main one.", max_length=200)]
-BelievedAt = Annotated[str, Query(description=f"As it was believed then. {_WHEN}", max_length=40)]
-Limit = Annotated[int, Query(ge=1, le=LIMIT, description=f"How many at most, from 1 to {LIMIT}.")]
-Cursor = Annotated[str, Query(max_length=2000, description="Where to continue: `next` of the previous answer.")]
-IfMatch = Annotated[
-    str, Header(alias="If-Match", max_length=200, description='The version that you read, in quotes: "ID". Else 412.')
-]
-IdempotencyKey = Annotated[
-    str, Header(alias="Idempotency-Key", max_length=200, description="Repeating the call with it writes nothing.")
-]
-
-
-def moment(text: str) -> int | str | None:
-    """A place in the ledger, from a query."""
-    found: int | str = event_number(text)
-    return None if found == "" else found
-
-
-def several(description: str) -> Any:
-    """A parameter that may be repeated; without it, an empty list."""
-    return Query(default_factory=list, max_length=50, description=description)
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------
@@ -388,14 +351,6 @@ def answer(
     return Response(orjson.dumps(body), status, {**(headers or {}), "Content-Type": PROBLEM})
 
 
-def handle_in(app: FastAPI) -> None:
-    """Answer every error of this application with a problem."""
-    app.add_exception_handler(TallystickError, _refused)
-    app.add_exception_handler(RequestValidationError, _wrong)
-    app.add_exception_handler(HTTPException, _plain)
-    app.add_exception_handler(Exception, _unexpected)
-
-
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, TallystickError)
     status = status_of(error)
@@ -446,6 +401,11 @@ async def _plain(request: Request, error: Exception) -> Response:
 async def _unexpected(_: Request, error: Exception) -> Response:
     logging.getLogger("tallystick").error("a request failed: %s", type(error).__name__)
     return answer(500, "internal error; the server's log says what failed")
+
+
+ERRORS: dict[Any, Any] = {  # every error is answered with a problem
+    TallystickError: _refused, RequestValidationError: _wrong, HTTPException: _plain, Exception: _unexpected,
+}  # fmt: skip
 
 
 def _readable(text: str) -> str:

@@ -1,7 +1,5 @@
 """Pages: beliefs as dated entries on one Markdown file per entity."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -11,21 +9,8 @@ from starlette.responses import Response
 
 from tallystick.memory.memory import Memory
 from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Shape, shaped
-from tallystick.surfaces.api.operation import (
-    WRITE,
-    IdempotencyKey,
-    Json,
-    Limit,
-    Operations,
-    Part,
-    also,
-    part,
-    plain,
-    plains,
-    several,
-    unless_known,
-)
+from tallystick.surfaces.api.models import IdempotencyKey, Limit, Shape, several, shaped
+from tallystick.surfaces.api.operation import WRITE, Json, Operations, Part, also, part, plain, plains, unless_known
 
 api = Operations("pages", "Beliefs as entries on Markdown pages.")
 MARKDOWN = "text/markdown"

@@ -4,8 +4,6 @@ Authentication and rate limits come before it: see `serve/access_control`. The m
 they do not name is refused. Answers are not checked at run time; the tests check them against the models.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -16,7 +14,7 @@ from starlette.routing import BaseRoute
 
 from tallystick.surfaces.api import admin, beliefs, graph, pages
 from tallystick.surfaces.api.models import VALUE
-from tallystick.surfaces.api.operation import PROBLEM, REASONS, Problem, Wrong, handle_in
+from tallystick.surfaces.api.operation import ERRORS, PROBLEM, REASONS, Problem, Wrong
 from tallystick.surfaces.server.worker import Feed, MemoryWorker
 
 _PARTS = (
@@ -44,10 +42,11 @@ _ANSWERS = dict(sorted({**REASONS, **_ACCESS, 403: _FOREIGN}.items()))
 
 def made(hold: MemoryWorker, feed: Feed) -> FastAPI:
     """The API over a memory, with the trust of that memory."""
-    app = FastAPI(openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(
+        openapi_url="/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False, exception_handlers=ERRORS
+    )
     app.state.hold, app.state.feed = hold, feed
     app.state.routes, app.state.looking = routes(), asyncio.Lock()
-    handle_in(app)
     for each in _PARTS:
         app.include_router(each.router)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]

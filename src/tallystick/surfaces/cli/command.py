@@ -1,12 +1,18 @@
 """Commands: one run of the program, the form of the help pages, and loading a command when it is called.
 
 Only a command that may create a memory opens a folder that has none; reading never creates one.
+
+Who has to wait sees nothing for a moment, then a spinner or a bar, gone when it is over: on standard error, and only on
+a terminal. rich is loaded only when something is drawn.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from click.shell_completion import CompletionItem
+    from rich.progress import Progress
 
     from tallystick.memory.memory import Memory
 
@@ -30,6 +37,8 @@ Done = TypeVar("Done")
 
 PACKAGE = "tallystick.surfaces.cli"
 BY = "cli:local"
+DELAY = 0.7  # seconds before a sign of life is drawn
+_INTERVAL = 0.1
 _PLAIN_GROUPS = ("ledger", "graph", "store")  # which do nothing by themselves
 EXITS = {
     0: "done",
@@ -173,6 +182,12 @@ class Call:
         return done
 
 
+def check_usage(*wrong: tuple[object, str]) -> None:
+    """Wrong usage, with the message of the first that applies."""
+    if message := next((message for applies, message in wrong if applies), ""):
+        raise click.UsageError(message)
+
+
 def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:
     """Print one JSON value. A character that a terminal would obey is written in ASCII."""
     import json
@@ -195,6 +210,68 @@ def print_bytes(chunks: Iterable[bytes]) -> None:
 
 def on_a_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+# -- signs of life -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[None]:
+    """A spinner and `text`, for a call without progress."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = threading.Event()
+    drawer = threading.Thread(target=_spin, args=(text, done), daemon=True)
+    drawer.start()
+    try:
+        yield
+    finally:
+        done.set()
+        drawer.join()
+
+
+def _spin(text: str, done: threading.Event) -> None:
+    if done.wait(DELAY):
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        done.wait()
+
+
+@contextmanager
+def progress(text: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar of `total` steps, advanced by the function it yields. No thread draws it: the block may fork."""
+    done, due = 0, time.monotonic() + DELAY if sys.stderr.isatty() else float("inf")
+    bar: Progress | None = None
+
+    def on_progress(steps: int) -> None:
+        nonlocal done, due, bar
+        done += steps
+        if time.monotonic() < due:
+            return
+        due = time.monotonic() + _INTERVAL
+        if bar is None:
+            bar = _bar(text, total)
+        bar.update(bar.task_ids[0], completed=done, refresh=True)
+
+    try:
+        yield on_progress
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar(text: str, total: int) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
+    bar.start()
+    bar.add_task(text, total=total)
+    return bar
 
 
 # -- options that every command has ------------------------------------------------------------------------------------
@@ -227,17 +304,19 @@ def common_options(without: Sequence[str] = ()) -> list[click.Option]:
     return [option for option in options if option.human_readable_name not in without]
 
 
-def _show_help(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
+def printing(*names: str, text: Callable[[click.Context], str], help: str) -> click.Option:
+    """An option that prints a text and ends the run."""
+
+    def callback(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            click.echo(text(ctx), color=ctx.color)
+            ctx.exit()
+
+    return click.Option(names, is_flag=True, expose_value=False, is_eager=True, callback=callback, help=help)
 
 
 # Click's own looks for a translation of its one sentence, in every place where some could be.
-HELP = click.Option(
-    ["wants_help", "-h", "--help"], is_flag=True, expose_value=False, is_eager=True, callback=_show_help,
-    help="Show this message and exit.",
-)  # fmt: skip
+HELP = printing("wants_help", "-h", "--help", text=lambda ctx: ctx.get_help(), help="Show this message and exit.")
 
 
 # -- commands and groups -----------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Moving memories: `tallystick import`, `export` and `migrate`."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings
@@ -10,21 +8,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import click
 
 from tallystick.records.errors import Busy, Refused, TallystickError
+from tallystick.records.transfer import Imported
 from tallystick.stores.places import has_ledger
-from tallystick.surfaces.cli.command import BY, Call, command, print_bytes
+from tallystick.surfaces.cli.command import BY, Call, command, print_bytes, progress, waiting
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input, whose
-from tallystick.surfaces.cli.progress import progress, waiting
-from tallystick.surfaces.present.terminal import bold, dim, warn, width
-from tallystick.surfaces.present.text import short, shown
-from tallystick.surfaces.present.time import count, counts
-
-if TYPE_CHECKING:
-    from tallystick.records.transfer import Imported
+from tallystick.surfaces.present.names import count, counts
+from tallystick.surfaces.present.text import bold, dim, short, shown, warn, width
 
 _MANY = 1_000  # imported memories, after which vectors are made at once: a question would not wait for them
 _REASONS = 10  # that are printed; the rest is in the JSON
@@ -72,7 +65,6 @@ def import_(
         raise click.UsageError("choose one of --mine and --quarantine")
     from tallystick.memory.exchange.sources import size_of
     from tallystick.memory.settings import place_of
-    from tallystick.records.transfer import Imported
 
     inputs = [read_input(each)[1] if each == STANDARD_INPUT else place_of(each) for each in sources]
     total = sum(map(size_of, inputs))  # all of them exist before anything is written

@@ -1,10 +1,8 @@
 """`tallystick graph`: entities and how they are related."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,24 +10,17 @@ from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
-from tallystick.surfaces.cli.command import Call, command, print_bytes
+from tallystick.stores.phase.graph.merge import Likeness
+from tallystick.stores.phase.graph.traverse import Expansion
+from tallystick.surfaces.cli.command import Call, command, print_bytes, waiting
 from tallystick.surfaces.cli.options import complete_entity, option, read_input, speaker, whose
-from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
-from tallystick.surfaces.present.text import short, shown
-from tallystick.surfaces.present.time import ago, counts
-
-if TYPE_CHECKING:
-    from tallystick.stores.phase.graph.merge import Likeness
-    from tallystick.stores.phase.graph.traverse import Expansion
+from tallystick.surfaces.present.names import ago, counts
+from tallystick.surfaces.present.text import bold, dim, outcome, short, shown, warn, width
 
 _PARTS = ("nodes", "edges", "paths", "events")
 _VERDICTS = {"new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped"}
 _NAME, _VALUE = 60, 200  # cells
 _DEEPEST = 40  # levels that are indented
-
-
-# -- show --------------------------------------------------------------------------------------------------------------
 
 
 @command("graph show", "tallystick graph show Ana", "tallystick graph show person-ana --hops 2 --limit 20")
@@ -102,9 +93,6 @@ def _properties(node: MemoryNode) -> Iterator[str]:
         yield f"{dim(short(name, _NAME))}  {short(text, min(_VALUE, width()))}"
 
 
-# -- export, import ----------------------------------------------------------------------------------------------------
-
-
 def envelope_counts(envelope: GraphEnvelope) -> dict[str, int]:
     """The numbers of records in an envelope, by part."""
     profiles = len(envelope.profiles) + (envelope.profile is not None)
@@ -169,9 +157,6 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
         details = (f"{numbers[verdict]:,} {words}" for verdict, words in _VERDICTS.items() if verdict in numbers)
         page.append(f"  {dim(part.ljust(9))} {', '.join(details)}")
     call.answer({"records": found, "dry_run": dry_run}, page)
-
-
-# -- same, merge, unmerge ----------------------------------------------------------------------------------------------
 
 
 @command("graph same", "tallystick graph same", "tallystick graph same --kind person --limit 10")

@@ -1,7 +1,5 @@
 """`tallystick ledger`: verify, checkpoint, prove, compact and prune."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,10 @@ import click
 from tallystick.memory.maintenance.ledger import check_proof, verify_folder
 from tallystick.records.errors import Refused
 from tallystick.stores.places import size_of_ledger
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import Call, command, progress, waiting
 from tallystick.surfaces.cli.options import FilePath, option, yes as yes_option
-from tallystick.surfaces.cli.progress import progress, waiting
-from tallystick.surfaces.present.terminal import bad, dim, good, outcome, row, warn
-from tallystick.surfaces.present.text import lines, short, shown
-from tallystick.surfaces.present.time import count
-
-# -- verify ------------------------------------------------------------------------------------------------------------
+from tallystick.surfaces.present.names import count
+from tallystick.surfaces.present.text import bad, dim, good, lines, outcome, row, short, shown, warn
 
 
 @command(
@@ -60,9 +54,6 @@ def _verified(report: Any) -> Iterator[str]:
     yield from row("notes", notes if report.outside else list(map(warn, notes)))
 
 
-# -- checkpoint --------------------------------------------------------------------------------------------------------
-
-
 @command("ledger checkpoint", "tallystick ledger checkpoint > kept.txt")
 @option("--repin", "Accept this ledger, whatever was pinned before.")
 @yes_option
@@ -86,9 +77,6 @@ def checkpoint(call: Call, repin: bool, yes: bool) -> None:
     call.answer({"note": note, "pin": pin, "key": key}, lines(note.rstrip("\n")))
     call.note(dim(f"pinned at {shown(pin)}"))
     call.note(dim(f"checked with the key {shown(key)}"))
-
-
-# -- prove -------------------------------------------------------------------------------------------------------------
 
 
 @command(
@@ -129,9 +117,6 @@ def prove(call: Call, seq: int | None, out: str | None, check: str | None, key: 
         Path(out).write_text(proof, encoding="utf-8")
     page = lines(proof.rstrip("\n")) if out is None else [f"{dim('Written to')} {shown(out)}"]
     call.answer({"seq": seq, "proof": proof, "out": out}, page)
-
-
-# -- compact, prune ----------------------------------------------------------------------------------------------------
 
 
 @command("ledger compact", "tallystick ledger compact")

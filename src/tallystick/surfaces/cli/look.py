@@ -17,10 +17,8 @@ from tallystick.surfaces.cli.command import Call, command, print_json
 from tallystick.surfaces.cli.options import complete, on_path, option, whose
 from tallystick.surfaces.present.beliefs import EPISODES, history as history_lines, neighbours, page, table
 from tallystick.surfaces.present.events import audit_line, event_line
-from tallystick.surfaces.present.names import DOORS, short_path
-from tallystick.surfaces.present.terminal import bad, bold, dim, good, row, warn
-from tallystick.surfaces.present.text import short, shown
-from tallystick.surfaces.present.time import ago, count, read_moment, size, when
+from tallystick.surfaces.present.names import DOORS, ago, count, read_moment, short_path, size, when
+from tallystick.surfaces.present.text import bad, bold, dim, good, row, short, shown, warn
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

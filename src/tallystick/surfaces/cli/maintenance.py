@@ -1,7 +1,5 @@
 """Looking after a memory: `tallystick init`, `check`, `repair`, `backup` and `restore`."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -15,13 +13,10 @@ from tallystick.memory.maintenance import check as checks
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import Unfinished
 from tallystick.stores.places import has_ledger
-from tallystick.surfaces.cli.command import BY, Call, command
+from tallystick.surfaces.cli.command import BY, Call, command, waiting
 from tallystick.surfaces.cli.options import option, yes as yes_option
-from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.names import copies_in
-from tallystick.surfaces.present.terminal import bold, dim, findings_page, outcome, warn
-from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.present.time import count
+from tallystick.surfaces.present.names import copies_in, count
+from tallystick.surfaces.present.text import bold, dim, finding_page, outcome, shown, warn
 
 _LOST, _ACT_SOON = 4, 5  # exit statuses of `check`
 _LIMIT = 20  # steps of a repair of one kind that are printed
@@ -96,7 +91,7 @@ def check(call: Call, codes: tuple[str, ...], strict: bool) -> int:
     with waiting("Reading everything …"):
         findings = checks.check(folder, codes)
     report = [(each.severity, each.code, each.text, each.place, each.remedy) for each in findings]
-    call.answer(findings, findings_page(report))
+    call.answer(findings, finding_page(report))
     worst = {finding.severity for finding in findings}
     if "error" in worst:
         return _LOST

@@ -3,8 +3,6 @@
 The names are frozen in the design: a new verb is added there first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -45,12 +43,12 @@ CARE = (
     Entry("repair", "Fix what `check` found; the original is kept", "maintenance"),
     Entry("backup", "Make a verified copy", "maintenance"),
     Entry("restore", "Go back to a backup; what it replaces is kept", "maintenance"),
-    Entry("tidy", "Propose what to forget or merge; applies nothing by itself"),
+    Entry("tidy", "Propose what to forget or merge; applies nothing by itself", "consolidate"),
 )
 SERVE = (
     Entry("mcp", "Serve the memory to an MCP client", "serve"),
     Entry("serve", "Serve the memory as a web page, over HTTP and over MCP"),
-    Entry("connect", "Set up an MCP client to use this memory"),
+    Entry("connect", "Set up an MCP client to use this memory", "serve"),
 )
 SPECIALIST = (
     Entry("init", "Create a memory in a folder of your choice", "maintenance"),
@@ -106,22 +104,14 @@ GROUPS = {"ledger": LEDGER, "paths": PATHS, "graph": GRAPH, "store": STORE}
 
 _SIMILAR = 0.7  # how alike two words are before one is taken for the other; `frame` is not a mistyped `erase`
 
-OTHER_WORDS = {  # what people who know other programs type first, and what it is called here
-    "add": "tallystick remember", "save": "tallystick remember", "note": "tallystick remember",
-    "search": "tallystick recall", "find": "tallystick recall", "query": "tallystick recall",
-    "ask": "tallystick recall",
-    "get": "tallystick show", "list": "tallystick show", "ls": "tallystick show", "cat": "tallystick show",
-    "delete": "tallystick forget", "remove": "tallystick forget", "rm": "tallystick forget",
-    "edit": "tallystick revise", "update": "tallystick revise", "change": "tallystick revise",
-    "frame": "tallystick recall --frame", "history": "tallystick show NAME --history", "timeline": "tallystick log",
-    "server": "tallystick serve", "web": "tallystick serve", "install": "tallystick connect",
-    "setup": "tallystick connect",
-    "verify": "tallystick ledger verify", "checkpoint": "tallystick ledger checkpoint",
-    "prove": "tallystick ledger prove",
-    "page": "tallystick pages", "doctor": "tallystick check", "help": "tallystick --help",
-    "version": "tallystick --version",
-    "completion": "tallystick --help-all",
-}  # fmt: skip
+_OTHER_WORDS = {  # what people who know other programs type first, by what it is called here
+    "remember": "add save note", "recall": "search find query ask", "show": "get list ls cat",
+    "forget": "delete remove rm", "revise": "edit update change", "recall --frame": "frame",
+    "show NAME --history": "history", "log": "timeline", "serve": "server web", "connect": "install setup",
+    "ledger verify": "verify", "ledger checkpoint": "checkpoint", "ledger prove": "prove", "pages": "page",
+    "check": "doctor", "--help": "help", "--version": "version", "--help-all": "completion",
+}
+OTHER_WORDS = {word: f"tallystick {command}" for command, words in _OTHER_WORDS.items() for word in words.split()}
 
 
 def entry_of(typed: str) -> Entry:

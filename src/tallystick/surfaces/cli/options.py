@@ -18,6 +18,8 @@ import click
 from tallystick.records.errors import Refused
 from tallystick.records.fields import TRUST
 from tallystick.surfaces.cli.command import BY, Call
+from tallystick.surfaces.present.names import called, handle
+from tallystick.surfaces.present.text import short, shown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -49,7 +51,6 @@ def _completer(names_in: Callable[[Memory, str], Names]) -> Completer:
         from tallystick.memory.memory import Memory
         from tallystick.stores.esdb.migrate import is_old
         from tallystick.stores.places import is_memory
-        from tallystick.surfaces.present.text import short
 
         call = ctx.ensure_object(Call)
         try:
@@ -71,15 +72,11 @@ def _completer(names_in: Callable[[Memory, str], Names]) -> Completer:
 
 
 def _can_be_typed(name: str) -> bool:
-    from tallystick.surfaces.present.text import shown
-
     return shown(name) == name and "," not in name and not any(char.isspace() for char in name)
 
 
 def _beliefs(memory: Memory, incomplete: str) -> Names:
     """Short names; whole ids once somebody begins to type one."""
-    from tallystick.surfaces.present.names import handle
-
     for belief in memory.beliefs.query():
         yield from ((name, belief.text) for name in (handle(belief.key), belief.id) if incomplete or name != belief.id)
 
@@ -90,15 +87,9 @@ def _reviews(memory: Memory, incomplete: str) -> Names:
         yield from ((name, review.action.label) for name in names)
 
 
-def _pages(memory: Memory, _: str) -> Names:
-    from tallystick.surfaces.present.names import called
-
-    return ((called(info), info.description) for info in memory.pages.list())
-
-
 complete = _completer(_beliefs)
 complete_review = _completer(_reviews)
-complete_page = _completer(_pages)
+complete_page = _completer(lambda memory, _: ((called(info), info.description) for info in memory.pages.list()))
 complete_entity = _completer(lambda memory, _: ((info.about, info.description) for info in memory.pages.list()))
 complete_path = _completer(lambda memory, _: ((path.path_id, path.state) for path in memory.paths.all()))
 complete_frame = _completer(lambda memory, _: ((frame.name, "") for frame in memory.frames.all()))

@@ -27,13 +27,10 @@ import click
 from tallystick.records.errors import Busy, NotFound, Refused
 from tallystick.records.page import Synced
 from tallystick.stores.places import has_ledger
-from tallystick.surfaces.cli.command import Call, command, print_json
+from tallystick.surfaces.cli.command import Call, command, print_json, progress, waiting
 from tallystick.surfaces.cli.options import complete_page, given, option, speaker, whose
-from tallystick.surfaces.cli.progress import progress, waiting
-from tallystick.surfaces.present.names import called, has_pages, page_name, resolved
-from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
-from tallystick.surfaces.present.text import cells, lines, short, shown
-from tallystick.surfaces.present.time import ago, count, when
+from tallystick.surfaces.present.names import ago, called, count, has_pages, page_name, resolved, when
+from tallystick.surfaces.present.text import bold, cells, dim, lines, outcome, short, shown, warn, width
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -229,7 +226,7 @@ def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> It
     for entry in entries:
         for line in lines(entry.text):
             yield dim(line) if not entry.is_current else bold(line) if is_search else line
-        page = f"{entry.path.rpartition('/')[2].removesuffix('.md')}  " if is_search else ""
+        page = f"{called(entry)}  " if is_search else ""
         tags = "".join(f" #{tag}" for tag in entry.tags)
         state = ""
         if entry.superseded_by:
@@ -237,9 +234,6 @@ def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> It
         elif entry.is_retracted:
             state = warn("  retracted")
         yield dim(f"  {shown(page)}{when(entry.at)}  {shown(entry.id)} {shown(tags)}".rstrip()) + state
-
-
-# -- sync, rebuild-index -----------------------------------------------------------------------------------------------
 
 
 @command(

@@ -1,7 +1,5 @@
 """`tallystick paths`: the paths of a conversation as a tree, and the commands for one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click
@@ -12,10 +10,8 @@ from tallystick.surfaces.cli.command import Call, command, common_options, group
 from tallystick.surfaces.cli.map import entry_of
 from tallystick.surfaces.cli.options import complete_path, option, speaker, whose
 from tallystick.surfaces.present.events import event_line
-from tallystick.surfaces.present.names import handle
-from tallystick.surfaces.present.terminal import bold, dim, good, outcome, warn, width
-from tallystick.surfaces.present.text import cells, short, shown
-from tallystick.surfaces.present.time import ago, count
+from tallystick.surfaces.present.names import ago, count, handle
+from tallystick.surfaces.present.text import bold, cells, dim, good, outcome, short, shown, warn, width
 
 HELP = f"""{entry_of('paths').line}
 

@@ -19,13 +19,10 @@ from tallystick.records.errors import Busy, Refused
 from tallystick.records.policy import DEFAULT
 from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli import options as shared
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import from_standard_input, given, option, text_from, whose
-from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.names import short_id
-from tallystick.surfaces.present.terminal import bad, bold, dim, good, warn, width
-from tallystick.surfaces.present.text import cells, lines, one_line, short, shown, wrapped
-from tallystick.surfaces.present.time import ago, count, lately, read_date, read_moment, read_time
+from tallystick.surfaces.present.names import ago, count, lately, read_date, read_moment, read_time, short_id
+from tallystick.surfaces.present.text import bad, bold, cells, dim, good, lines, short, shown, warn, width, wrapped
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -214,7 +211,8 @@ def hit_lines(hits: Sequence[Hit], user: str = "") -> Iterator[list[str]]:
     """The lines of each hit. `user` is whose memory it is, if it is not the owner's."""
     tails = [_tail(hit, user) for hit in hits]
     if not sys.stdout.isatty():
-        yield from ([_line(hit, one_line(hit.text), tail)] for hit, (tail, _) in zip(hits, tails, strict=True))
+        for hit, (tail, _) in zip(hits, tails, strict=True):
+            yield [_line(hit, short(hit.text, sys.maxsize), tail)]
         return
     room = width() - MARGIN - len(_BETWEEN) - max((used for _, used in tails), default=0)
     has_columns = room >= _NARROW

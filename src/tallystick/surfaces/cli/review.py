@@ -11,12 +11,11 @@ import click
 from tallystick.records.errors import Refused
 from tallystick.records.fields import TRUST
 from tallystick.records.policy import BELIEF, SAME, Policy
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import Call, check_usage, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose
+from tallystick.surfaces.present.names import count, counts, read_moment, when
 from tallystick.surfaces.present.reviews import page, table
-from tallystick.surfaces.present.terminal import bold, dim, outcome, row, warn
-from tallystick.surfaces.present.text import cells, short, shown
-from tallystick.surfaces.present.time import count, counts, read_moment, when
+from tallystick.surfaces.present.text import bold, cells, dim, outcome, row, short, shown, warn
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -109,22 +108,18 @@ def _check_usage(
     names: tuple[str, ...], approve: bool, reject: bool, grant: bool, reason: str, everything: bool,
     selection: dict[str, str], policy_options: object,
 ) -> None:  # fmt: skip
-    if approve and reject:
-        raise click.UsageError("choose one of --approve and --reject")
-    if names and (everything or selection):
-        raise click.UsageError("name an ID, or --all with --kind, --trust, --about, --source; not both")
-    if (approve or reject) and not (names or everything):
-        raise click.UsageError("name a review: tallystick review approve ID, or --all")
-    if reason and not (approve or reject):
-        raise click.UsageError("--reason goes with --approve or --reject")
-    if grant and (not approve or reason):
-        raise click.UsageError("--grant goes with `review approve`, and takes no reason")
-    if policy_options:
-        raise click.UsageError("--matrix, --test and --with go with `tallystick review policy`")
-    if len(names) > 1 and not (approve or reject):
-        raise click.UsageError("one review is shown at a time; `review approve` and `review reject` take several")
-    if everything and selection and not (approve or reject):
-        raise click.UsageError("--all lists everything; leave --kind, --trust, --about and --source out, or --all")
+    looks = not (approve or reject)
+    check_usage(
+        (approve and reject, "choose one of --approve and --reject"),
+        (names and (everything or selection), "name an ID, or --all with --kind, --trust, --about, --source; not both"),
+        (not (looks or names or everything), "name a review: tallystick review approve ID, or --all"),
+        (reason and looks, "--reason goes with --approve or --reject"),
+        (grant and (not approve or reason), "--grant goes with `review approve`, and takes no reason"),
+        (policy_options, "--matrix, --test and --with go with `tallystick review policy`"),
+        (looks and len(names) > 1, "one review is shown at a time; `review approve` and `review reject` take several"),
+        (looks and everything and selection,
+         "--all lists everything; leave --kind, --trust, --about and --source out, or --all"),
+    )  # fmt: skip
 
 
 def _table(memory: Memory, reviews: Sequence[Review]) -> list[str]:
@@ -188,12 +183,12 @@ def _check_failures(number: int) -> None:
 def _policy(
     call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str, fields: Sequence[str]
 ) -> None:
-    if rest:
-        raise click.UsageError("`review policy` takes no ID")
-    if (trust and not tested) or ((about or fields) and not (tested or matrix)):
-        raise click.UsageError("name an action: tallystick review policy --test ACTION, or --matrix")
-    if tested and matrix:
-        raise click.UsageError("choose one of --test and --matrix")
+    has_no_action = (trust and not tested) or ((about or fields) and not (tested or matrix))
+    check_usage(
+        (rest, "`review policy` takes no ID"),
+        (has_no_action, "name an action: tallystick review policy --test ACTION, or --matrix"),
+        (tested and matrix, "choose one of --test and --matrix"),
+    )
     with call.memory(read_only=True) as memory:
         if matrix:
             rows = memory.matrix(**_fields(fields, about))
@@ -291,10 +286,11 @@ def trust(call: Call, none: str | None, usual: str | None, since: str | None, re
     SOURCE is such a name (mcp:3f9a), a whole kind of client (mcp:*), or agent:NAME, session:NAME, trust:web. One event
     excludes everything it said from recall and brings back what it replaced; one event undoes that. Nothing is deleted.
     """
-    if none is not None and usual is not None:
-        raise click.UsageError("choose one of --none and --usual")
-    if none is None and (since is not None or (reason and usual is None)):
-        raise click.UsageError("name a source: tallystick trust --none SOURCE")
+    has_no_source = none is None and (since is not None or (reason and usual is None))
+    check_usage(
+        (none is not None and usual is not None, "choose one of --none and --usual"),
+        (has_no_source, "name a source: tallystick trust --none SOURCE"),
+    )
     if none is not None:
         with call.memory() as memory:
             found = memory.distrust(none, since=None if since is None else read_moment(since), reason=reason)

@@ -6,8 +6,6 @@ Whatever goes wrong becomes one line with the way out, and an exit status. `--de
     70 a bug in tallystick   130 interrupted   141 the reader of a pipe went away
 """
 
-from __future__ import annotations
-
 import atexit
 import errno
 import gc
@@ -22,7 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from tallystick.surfaces.cli import command
-from tallystick.surfaces.cli.command import Call, Group, write_block, write_sections
+from tallystick.surfaces.cli.command import Call, Group, printing, write_block, write_sections
 from tallystick.surfaces.cli.map import FIRST_PAGE, GROUPS, SECOND_PAGE
 
 BUG, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
@@ -80,39 +78,29 @@ class Root(Group):
         formatter.write_text("`tallystick --help-all` shows the specialist commands.")
 
 
-def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
+def _help_all(ctx: click.Context) -> str:
     formatter = ctx.make_formatter()
     write_sections(formatter, [*SECOND_PAGE, *((f"tallystick {name}", entries) for name, entries in GROUPS.items())])
     write_block(formatter, "Which memory", WHERE.splitlines())
     write_block(formatter, "Completion with the Tab key", COMPLETION.splitlines())
-    click.echo(formatter.getvalue().strip())
-    ctx.exit()
+    return formatter.getvalue().strip()
 
 
-def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
-        return
+def _version(_: click.Context) -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        click.echo(f"tallystick {version('tallystick')}")
+        return f"tallystick {version('tallystick')}"
     except PackageNotFoundError:
-        click.echo("tallystick, run from its source")
-    ctx.exit()
+        return "tallystick, run from its source"
 
 
 @click.group(
     "tallystick", cls=Root, sections=(*FIRST_PAGE, *SECOND_PAGE), invoke_without_command=True,
-    params=[*command.common_options()],
-)  # fmt: skip
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
-)
-@click.option(
-    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
-    help="Show the second page: specialist commands, completion.",
+    params=[
+        *command.common_options(), printing("--version", text=_version, help="Print the version."),
+        printing("--help-all", text=_help_all, help="Show the second page: specialist commands, completion."),
+    ],
 )  # fmt: skip
 @click.pass_context
 def tallystick(ctx: click.Context) -> None:

@@ -1,25 +1,37 @@
-"""Serving a memory: `tallystick mcp` and `tallystick serve`."""
+"""Serving a memory, `tallystick mcp` and `tallystick serve`; and setting up a client, `tallystick connect`.
+
+Of a client's file only the lines that change are printed: the lines around them may hold somebody's password.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher, get_close_matches
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from tallystick.memory import settings
 from tallystick.records.belief import OWNER
+from tallystick.records.display import common_ends
 from tallystick.records.errors import Refused
 from tallystick.records.fields import TRUST
 from tallystick.surfaces.cli.command import Call, command
-from tallystick.surfaces.cli.options import option, whose
+from tallystick.surfaces.cli.options import option, whose, yes as yes_option
+from tallystick.surfaces.connect import clients, plan
+from tallystick.surfaces.connect.clients import BY_NAME, CLIENTS, GENERIC, Client, Entry, this_program
+from tallystick.surfaces.connect.plan import Change, Puzzled
 from tallystick.surfaces.mcp.profiles import PROFILES, tools_of
-from tallystick.surfaces.present.text import short, shown
-from tallystick.surfaces.present.time import count
+from tallystick.surfaces.present.names import count, short_path
+from tallystick.surfaces.present.text import bold, dim, good, short, shown, warn, width
 
 if TYPE_CHECKING:
     from tallystick.surfaces.mcp.tool import Tool
@@ -34,6 +46,8 @@ profiles_option = option(
 )  # fmt: skip
 _agent = option("--agent NAME", "The agent that speaks, as a separate source.", default="")
 _trust = partial(option, "--trust WHO", type=click.Choice(TRUST), default="agent")
+
+_COMPARED = 400  # lines that are compared in order
 
 
 @command(
@@ -81,7 +95,7 @@ def mcp(call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agen
 
         asyncio.run(serve_mcp(worker, chosen, where, note=call.note, renew=http["new_token"]))
         return
-    from tallystick.surfaces.mcp.server import Offers
+    from tallystick.surfaces.mcp.offers import Offers
     from tallystick.surfaces.mcp.transport import serve
 
     call.note(f"tallystick: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
@@ -191,7 +205,6 @@ def serve(
     import asyncio
 
     from tallystick.memory.memory import Memory
-    from tallystick.surfaces.serve.access_control import RATE
     from tallystick.surfaces.serve.app import Holds, ServerNotices, serve as serve_all
     from tallystick.surfaces.server.worker import MemoryWorker
 
@@ -205,8 +218,8 @@ def serve(
         rules=MemoryWorker(partial(opens, by="rules:local", trust="human")),
     )
     asyncio.run(serve_all(
-        workers, chosen, where, notices=notices, note=call.note, options=options_of(call),
-        rate=RATE if rate is None else rate, renew=new_token, ready=_open if open_page else None,
+        workers, chosen, where, notices=notices, note=call.note, options=options_of(call), rate=rate,
+        renew=new_token, ready=_open if open_page else None,
     ))  # fmt: skip
 
 
@@ -229,3 +242,279 @@ def _open(link: str) -> None:
     from threading import Thread
 
     Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The client to connect, and how."""
+
+    client: Client
+    project: Path | None
+    program: list[str]
+    folder: str  # empty: where tallystick looks by itself
+    entry: Entry
+    capture: bool
+
+    @property
+    def groups(self) -> plan.Groups:
+        return plan.wanted(self.program, self.folder) if self.capture else {}
+
+
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(each.name, help=each.title) for each in CLIENTS if each.name.startswith(incomplete)]
+
+
+@command(
+    "connect",
+    "tallystick connect",
+    "tallystick connect claude-code --print",
+    "tallystick connect cursor --project --yes",
+    "tallystick connect cursor --project --remove --yes",
+    exits={0: "done, or shown", 1: "refused, or the client's file is not understood: what to add is printed"},
+)
+@click.argument("client", required=False, shell_complete=_complete)
+@option("--project", "For the project in this folder only.")
+@option("--user-wide", "For everything you do.  [this]")
+@option("--capture", "Also start each session with a frame, and record what is said in it.")
+@option("--http URL", "Connect to a running server (`mcp --http`) instead of starting one.")
+@profiles_option
+@option("print_only --print", "Only print what to add, and where.")
+@yes_option
+@option("--remove", "Remove tallystick from the client's files; with --capture its hooks.")
+def connect(
+    call: Call, client: str | None, project: bool, user_wide: bool, capture: bool, http: str | None,
+    profiles: tuple[str, ...], print_only: bool, yes: bool, remove: bool,
+) -> None:  # fmt: skip
+    """Shows what changes in the configuration of CLIENT, asks, keeps a copy of the old file next to it, and writes.
+    Everything else in the file stays as it is. Without CLIENT, lists the known clients, which of them are installed,
+    and which are connected. For an unknown client, prints what most clients understand.
+
+    The client uses the memory that --folder or $TALLYSTICK_HOME names; with --project the one of this folder, if it has
+    one; else what tallystick finds where the client starts it, mostly ~/.tallystick.
+    """
+    if project and user_wide:
+        raise click.UsageError("choose --project or --user-wide")
+    if remove and (print_only or http or profiles):
+        raise click.UsageError("--remove removes whatever is there; leave --print, --http and --profile out")
+    if http and (profiles or call.folder):
+        raise click.UsageError("a running server has its own memory and tools; leave --folder and --profile out")
+    if client is None:
+        rows = [_row(each) for each in CLIENTS]
+        call.answer(rows, _table(rows))
+        return
+    known = BY_NAME.get(client, GENERIC)
+    if remove and known is GENERIC:
+        raise Refused(f"no client named {client!r}; run `tallystick connect` to list them")
+    setup = _setup(call, known, Path.cwd() if project else None, client, capture, http, profiles)
+    if known is GENERIC or print_only:
+        _print_manual(call, setup, client)
+    else:
+        if http is None and not remove:
+            check_packages("the MCP server", ["mcp"])
+        _change(call, setup, remove=remove, yes=yes)
+
+
+def _setup(
+    call: Call, client: Client, project: Path | None, name: str, capture: bool, http: str | None,
+    profiles: Sequence[str],
+) -> Setup:  # fmt: skip
+    """The setup, or a refusal of what this client does not support."""
+    if client is not GENERIC and project is not None and not client.project:
+        raise Refused(f"{client.title} has no project file; leave --project out", "unsupported")
+    if capture and client.hooks is None:
+        raise Refused(f"{client.title} has no hooks that tallystick supports; leave --capture out", "unsupported")
+    program, folder = this_program(), ""
+    if call.folder or settings.is_set("TALLYSTICK_HOME") or (project and call.locate() != Path.home() / settings.NAME):
+        folder = str(call.locate().absolute())
+    words = [*program, "mcp", "--agent", name, *(word for each in profiles for word in ("--profile", each))]
+    words += ["--folder", folder] if folder else []
+    if strange := next((word for word in words if any("\ud800" <= char <= "\udfff" for char in word)), ""):
+        raise Refused(f"{strange!r} is not UTF-8, so no configuration can hold it; use another folder name", "text")
+    if http is None:
+        return Setup(client, project, program, folder, client.starts(words), capture)
+    if not http.startswith(("http://", "https://")) or not http.isprintable() or " " in http:
+        raise Refused(f"not a server address: {http!r}; write it like http://127.0.0.1:8722/mcp", "name")
+    if client.remote is None:
+        why = f"{client.title} cannot read the server's token from a variable; leave --http out"
+        raise Refused(why, "unsupported")
+    return Setup(client, project, program, folder, client.remote(http), capture)
+
+
+# -- the list of clients -----------------------------------------------------------------------------------------------
+
+
+def _row(client: Client) -> dict[str, Any]:
+    """One client: where its files are, whether it is installed, where it is connected, and what is wrong."""
+    places = {"user": None} | ({"project": Path.cwd()} if client.project else {})
+    connected, wrong = [], ""
+    for name, project in places.items():
+        try:
+            connected += [name] if plan.is_connected(client, project=project) else []
+        except (OSError, Refused, Puzzled) as error:
+            wrong = f"{client.path(project=project)}: {error}"
+    return {
+        "client": client.name, "title": client.title, "file": str(client.path()), "found": client.is_found(),
+        "connected": connected, "wrong": wrong,
+    }  # fmt: skip
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    names = max(len(row["client"]) for row in rows)
+    for row in rows:
+        state = "found".ljust(14) if row["found"] else dim("not found".ljust(14))
+        if row["connected"]:
+            state = good(("connected" if "user" in row["connected"] else "connected here").ljust(14))
+        yield f"  {bold(row['client'].ljust(names))}  {state}  {dim(short_path(row['file']))}"
+        if row["wrong"]:
+            yield f"  {' ' * names}  {warn(shown(row['wrong']))}"
+    yield dim("`tallystick connect NAME` connects one; for another name it prints what to add")
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
+    """Show the changes, ask, and write them. Where nobody can be asked, say how to have them written."""
+    client, remarks = setup.client, [] if remove else _remarks(setup)
+    try:
+        if remove:
+            changes = plan.to_disconnect(client, project=setup.project, hooks_alone=setup.capture)
+        else:
+            changes = plan.to_connect(client, setup.entry, setup.groups, project=setup.project)
+    except Puzzled as error:
+        if not remove:
+            _print_manual(call, setup, client.name)
+        way = f"nothing was changed, {'edit' if remove else 'add'} it by hand"
+        raise Refused(f"{error.path} is not understood: {error.why}; {way}", "file") from None
+    if not remove:
+        done = f"{good('Connected.')} Restart {client.title}, and ask it what it remembers."
+        nothing = f"{client.title} is already connected"
+    elif setup.capture:
+        done, nothing = good("No longer captures."), f"{client.title} captures nothing"
+    else:
+        done = f"{good('Disconnected.')} The memory stays where it is."
+        nothing = f"{client.title} is not connected"
+    if not changes:
+        path = shown(str(client.path(project=setup.project)))
+        call.answer(_answer(client, [], written=False), [f"{nothing}: {dim(path)}"])
+        return
+    if not call.json:
+        click.echo("\n".join([*_differences(changes), *(warn(shown(remark)) for remark in remarks)]))
+    if not yes and not call.is_attended():
+        line = f"Nothing was written. Add {bold('--yes')} to write it."
+        call.answer(_answer(client, changes, written=False), [line])
+        return
+    if not yes and not click.confirm("\nWrite this?"):
+        raise Refused("nothing was changed", "unconfirmed")
+    page = []
+    for change in changes:
+        change.carry_out()
+        kept = dim(f"; the old version: {shown(str(change.seen.copy))}") if change.has_copy else ""
+        page.append(f"{dim('Removed' if change.after is None else 'Wrote')} {shown(str(change.path))}{kept}")
+    call.answer(_answer(client, changes, written=True), [*page, done])
+
+
+def _remarks(setup: Setup) -> list[str]:
+    """Notes for the person before they confirm."""
+    found = []
+    if setup.project is None and not setup.client.is_found():
+        found.append(f"{setup.client.title} was not found here: there is no {setup.client.home()}")
+    if setup.project is not None:
+        found.append("whoever gets this folder gets the file: it names a program on this machine")
+    if clients.is_in_cache(setup.program):
+        found.append(
+            "this tallystick lies in a cache that may be emptied; install it: uv tool install '.[serve]' in a checkout"
+        )
+    if setup.project is None and not setup.folder and Path.home() / settings.NAME != settings.locate():
+        found.append(f"elsewhere it uses another memory than {settings.locate()}; --folder names one for everywhere")
+    return found
+
+
+def _answer(client: Client, changes: Sequence[Change], *, written: bool) -> dict[str, Any]:
+    files = [
+        {"file": str(change.path), "copy": str(change.seen.copy) if change.has_copy else None} for change in changes
+    ]
+    return {"client": client.name, "written": written, "changes": files}
+
+
+# -- to add by hand ----------------------------------------------------------------------------------------------------
+
+
+def _print_manual(call: Call, setup: Setup, name: str) -> None:
+    """Print what a person would add, and to which file."""
+    client, project = setup.client, setup.project
+    is_known = client is not GENERIC
+    parts = [(str(client.path(project=project)) if is_known else "", plan.with_entry("", client, setup.entry))]
+    if setup.groups:
+        parts.append((str(client.hooks_path(project=project)), plan.with_hooks("", setup.groups)))
+    value = {"client": name, "known": is_known, "add": [{"file": file, "text": text} for file, text in parts]}
+    call.answer(value, _manual(parts, "" if is_known else name))
+
+
+def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
+    if unknown:
+        near = get_close_matches(unknown.lower().replace(" ", "-"), BY_NAME, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield dim(f"{shown(unknown)} is not a known client{hint}")
+        yield dim("Most understand this; their documentation says where, such as mcp.json or settings.json:")
+    for place, text in parts:
+        if place:
+            yield dim(f"add to {shown(place)}:")
+        yield from (shown(line) for line in text.rstrip("\n").split("\n"))
+
+
+# -- the lines that change ---------------------------------------------------------------------------------------------
+
+
+def _differences(changes: Sequence[Change]) -> Iterator[str]:
+    """The lines that are removed and added, file by file."""
+    for change in changes:
+        fate = "  (new)" if change.seen.data is None else ""
+        if change.after is None:
+            fate = "  (removed: nothing else is in it)"
+        yield bold(shown(str(change.path))) + dim(fate)
+        for mark, line in differing(change.seen.text, change.after or ""):
+            bare = line.lstrip(" \t")
+            indent = line[: len(line) - len(bare)].replace("\t", "  ")
+            text = f"{mark} {indent}{short(bare, max(width() - 8, 40))}"
+            yield "  " + (good if mark == "+" else warn)(text)
+
+
+def differing(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """The removed (`-`) and added (`+`) lines. A comma at the end of a line is not a difference."""
+    old, new = before.split("\n"), after.split("\n")
+    start, end = common_ends(old, new)
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    if len(gone) == len(come) == 1:  # perhaps the whole file: only the part in which they differ
+        start, end = common_ends(gone[0], come[0])
+        for mark, line in (("-", gone[0]), ("+", come[0])):
+            if part := line[start : len(line) - end].strip():
+                yield mark, part
+    elif max(len(gone), len(come)) > _COMPARED:
+        yield from _marked(_only_in(gone, come), _only_in(come, gone))
+    else:
+        matcher = SequenceMatcher(None, list(map(_no_comma, gone)), list(map(_no_comma, come)), autojunk=False)
+        for tag, a, b, c, d in matcher.get_opcodes():
+            if tag != "equal":
+                yield from _marked(gone[a:b], come[c:d])
+
+
+def _only_in(lines: list[str], others: list[str]) -> list[str]:
+    """The lines that the others lack, or have less often: for texts too long to be compared in order."""
+    left = Counter(map(_no_comma, others))
+    left.subtract(map(_no_comma, reversed(lines)))
+    found = []
+    for line in reversed(lines):
+        if left[_no_comma(line)] < 0:
+            left[_no_comma(line)] += 1
+            found.append(line)
+    return found[::-1]
+
+
+def _marked(gone: Sequence[str], come: Sequence[str]) -> Iterator[tuple[str, str]]:
+    yield from (("-", line) for line in gone if line.strip())
+    yield from (("+", line) for line in come if line.strip())
+
+
+def _no_comma(line: str) -> str:
+    return line.rstrip("\r").removesuffix(",")

@@ -1,7 +1,5 @@
 """`tallystick store`: a graph and its events in a folder of their own, without a memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import timedelta
@@ -18,13 +16,11 @@ from tallystick.stores.phase.comparison import Comparison
 from tallystick.stores.phase.findings import Diagnostic, refused_in
 from tallystick.stores.phase.runtime import PhaseMemoryRuntime
 from tallystick.stores.phase.workspace import LAST, action_in, approval_in, events_in, given_in, joined, open_workspace
-from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json
+from tallystick.surfaces.cli.command import Call, command, print_bytes, print_json, waiting
 from tallystick.surfaces.cli.graph import envelope_counts
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input
-from tallystick.surfaces.cli.progress import waiting
-from tallystick.surfaces.present.terminal import bad, bold, dim, findings_page, good, outcome, row, warn
-from tallystick.surfaces.present.text import short, shown
-from tallystick.surfaces.present.time import count, counts
+from tallystick.surfaces.present.names import count, counts
+from tallystick.surfaces.present.text import bad, bold, dim, finding_page, good, outcome, row, short, shown, warn
 
 _LIMIT = 20  # lines of one kind
 _DEEPEST = 40  # levels that are indented
@@ -47,9 +43,6 @@ def _rebuilt(call: Call, runtime: PhaseMemoryRuntime) -> dict[str, Any]:
     for each in runtime.rebuilt:
         call.warn(each)
     return {"rebuilt": runtime.rebuilt} if runtime.rebuilt else {}
-
-
-# -- create, import, append --------------------------------------------------------------------------------------------
 
 
 @_command("create", "tallystick store create notes")
@@ -115,9 +108,6 @@ def append(call: Call, folder: str, file: str) -> None:
     if len(events) > _LIMIT:
         page.append(dim(f"  … and {len(events) - _LIMIT:,} more"))
     call.answer({"events": [event.id for event in events], **_rebuilt(call, runtime)}, page)
-
-
-# -- inspect, export, diagnose -----------------------------------------------------------------------------------------
 
 
 @_command("inspect", "tallystick store inspect notes")
@@ -227,11 +217,8 @@ def diagnose(call: Call, folder: str) -> int:
     with waiting("Reading everything …"):
         findings = runtime.diagnostics()
     report = [(each.severity, each.code, each.reason, each.place, each.remedy) for each in findings]
-    call.answer(findings, findings_page(report))
+    call.answer(findings, finding_page(report))
     return 4 if any(finding.severity == "error" for finding in findings) else 0
-
-
-# -- replay ------------------------------------------------------------------------------------------------------------
 
 
 @_command(
@@ -293,9 +280,6 @@ def _refused(refused: list[Diagnostic]) -> Iterator[str]:
     yield from row("refused", [bad(f"{shown(each.place)}: {short(each.reason, 200)}") for each in refused[:_LIMIT]])
     if refused:
         yield from row("way out", shown(refused[0].remedy))
-
-
-# -- approve, apply ----------------------------------------------------------------------------------------------------
 
 
 @_command("approve", "tallystick store approve notes archive.json --by ana > yes.json")

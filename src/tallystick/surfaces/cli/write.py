@@ -15,14 +15,11 @@ from tallystick.records.belief import Belief
 from tallystick.records.policy import DEFAULT
 from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli import options as shared
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import complete, given, lines_of, option, text_from, text_or_input
-from tallystick.surfaces.cli.progress import waiting
 from tallystick.surfaces.present.beliefs import DONE, related, remembered, table
-from tallystick.surfaces.present.names import copies_in, episode_named, handle, short_id
-from tallystick.surfaces.present.terminal import bold, dim, outcome, warn, width
-from tallystick.surfaces.present.text import cells, short, shown
-from tallystick.surfaces.present.time import ago, count, counts, their
+from tallystick.surfaces.present.names import ago, copies_in, count, counts, episode_named, handle, short_id, their
+from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, warn, width
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory

@@ -6,8 +6,6 @@ No token is ever written into another program's file: a client that uses HTTP ge
 it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -7,8 +7,6 @@ standard library finds every position, and refuses whatever is not JSON.
 A key that an object has twice means its last value, as in every JSON reader.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -15,8 +15,6 @@ was said is recorded as episodes; recording the same again records nothing.
 A hook is ours if it calls `tallystick recall` or `tallystick import` with `--hook`. Those of others are never touched.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import stat
@@ -32,8 +30,12 @@ from tallystick.surfaces.connect.json_edit import Unclear
 
 COPY = ".before-tallystick"
 LIMIT = 1 << 26  # bytes of a configuration
+BUDGET = 800  # tokens at the start of a session: enough for what is always served, and not in the way
+Groups = dict[str, list[dict[str, Any]]]  # of hooks, by event
 
 _NEW = ".tallystick-new-"
+_FRAME_TIMEOUT, _IMPORT_TIMEOUT = 10, 60  # seconds
+_HOOKS = "hooks"
 _FORMS = {"json": json_edit, "toml": toml_edit}
 
 
@@ -43,6 +45,77 @@ class Puzzled(Exception):
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(why)
         self.path, self.why = path, why
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it was read. Without `data` it does not exist."""
+
+    path: Path  # as a person names it
+    target: Path  # where its bytes are
+    data: bytes | None
+    mode: int = 0o600
+    owner: tuple[int, int] | None = None
+
+    @property
+    def copy(self) -> Path:
+        return self.path.with_name(self.path.name + COPY)
+
+    @property
+    def text(self) -> str:
+        """Its text. Unclear if it is not UTF-8."""
+        try:
+            return (self.data or b"").decode("utf-8")
+        except UnicodeDecodeError:
+            raise Unclear("it is not UTF-8") from None
+
+
+def look(path: Path) -> FileState:
+    """The file as it is now."""
+    target = Path(os.path.realpath(path))
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        return FileState(path, target, None)
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {(error.strerror or '').lower()}; check the path", "place") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise Refused(f"{path} is not a regular file; move it away, then try again", "place")
+    if found.st_size > LIMIT:
+        raise Refused(f"{path} has {found.st_size:,} bytes; the limit is {LIMIT:,}, edit it by hand", "size")
+    return FileState(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
+
+
+def _replace(path: Path, data: bytes, like: FileState) -> None:
+    new = path.with_name(f"{path.name}{_NEW}{os.getpid()}")  # another process may do the same
+    try:
+        new.unlink(missing_ok=True)
+        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except PermissionError:
+        raise NotWritable(f"{path.parent} is not writable; ask its owner, or add it by hand: --print") from None
+    try:
+        with open(fd, "wb") as out:
+            out.write(data)
+            out.flush()
+            if like.owner is not None:
+                if like.owner != (os.fstat(fd).st_uid, os.fstat(fd).st_gid):
+                    try:
+                        os.chown(fd, *like.owner)
+                    except PermissionError:
+                        raise NotWritable(f"{path} belongs to another user; run this as that user") from None
+                os.fchmod(fd, like.mode)
+            os.fsync(fd)
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)  # it exists only if something went wrong
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 # -- planning ----------------------------------------------------------------------------------------------------------
@@ -99,9 +172,7 @@ def to_disconnect(client: Client, *, project: Path | None, hooks_alone: bool = F
         lambda text, copy: with_entry(copy, client, entry_in(text, client) or {}),
     )]  # fmt: skip
     if path := client.hooks_path(project=project):
-        found.append(
-            _removed(path, without_hooks, lambda text, copy: with_hooks(copy, hooks_in(text)))
-        )
+        found.append(_removed(path, without_hooks, lambda text, copy: with_hooks(copy, hooks_in(text))))
     return [change for change in found if change]
 
 
@@ -202,85 +273,6 @@ def _without(whole: Any, keys: Sequence[str]) -> Any:
     below = _without(whole[keys[0]], keys[1:]) if len(keys) > 1 else {}
     rest = {key: value for key, value in whole.items() if key != keys[0]}
     return rest if below == {} else rest | {keys[0]: below}
-
-
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """A file as it was read. Without `data` it does not exist."""
-
-    path: Path  # as a person names it
-    target: Path  # where its bytes are
-    data: bytes | None
-    mode: int = 0o600
-    owner: tuple[int, int] | None = None
-
-    @property
-    def copy(self) -> Path:
-        return self.path.with_name(self.path.name + COPY)
-
-    @property
-    def text(self) -> str:
-        """Its text. Unclear if it is not UTF-8."""
-        try:
-            return (self.data or b"").decode("utf-8")
-        except UnicodeDecodeError:
-            raise Unclear("it is not UTF-8") from None
-
-
-def look(path: Path) -> FileState:
-    """The file as it is now."""
-    target = Path(os.path.realpath(path))
-    try:
-        found = target.stat()
-    except FileNotFoundError:
-        return FileState(path, target, None)
-    except OSError as error:
-        raise Refused(f"{path} cannot be read: {(error.strerror or '').lower()}; check the path", "place") from None
-    if not stat.S_ISREG(found.st_mode):
-        raise Refused(f"{path} is not a regular file; move it away, then try again", "place")
-    if found.st_size > LIMIT:
-        raise Refused(f"{path} has {found.st_size:,} bytes; the limit is {LIMIT:,}, edit it by hand", "size")
-    return FileState(path, target, target.read_bytes(), stat.S_IMODE(found.st_mode), (found.st_uid, found.st_gid))
-
-
-def _replace(path: Path, data: bytes, like: FileState) -> None:
-    new = path.with_name(f"{path.name}{_NEW}{os.getpid()}")  # another process may do the same
-    try:
-        new.unlink(missing_ok=True)
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except PermissionError:
-        raise NotWritable(f"{path.parent} is not writable; ask its owner, or add it by hand: --print") from None
-    try:
-        with open(fd, "wb") as out:
-            out.write(data)
-            out.flush()
-            if like.owner is not None:
-                if like.owner != (os.fstat(fd).st_uid, os.fstat(fd).st_gid):
-                    try:
-                        os.chown(fd, *like.owner)
-                    except PermissionError:
-                        raise NotWritable(f"{path} belongs to another user; run this as that user") from None
-                os.fchmod(fd, like.mode)
-            os.fsync(fd)
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)  # it exists only if something went wrong
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-BUDGET = 800  # tokens at the start of a session: enough for what is always served, and not in the way
-_FRAME_TIMEOUT, _IMPORT_TIMEOUT = 10, 60  # seconds
-
-Groups = dict[str, list[dict[str, Any]]]
-
-_HOOKS = "hooks"
 
 
 def wanted(program: Sequence[str], folder: str = "") -> Groups:

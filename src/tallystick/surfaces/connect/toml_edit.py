@@ -4,8 +4,6 @@ A table is found by its header line. The line is a header, and not part of a mul
 can be parsed by itself.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

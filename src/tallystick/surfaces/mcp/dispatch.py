@@ -11,8 +11,6 @@ that surface counts is decided by the policy. A rejection is recorded too. Any o
 changes nothing, and the review stays pending for `tallystick review`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -33,7 +31,7 @@ from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.json import texts_in
 from tallystick.records.review import Applied, Review
 from tallystick.surfaces.mcp.format import error_line, fenced, label, one_line, wrong_arguments
-from tallystick.surfaces.mcp.resources import Context
+from tallystick.surfaces.mcp.offers import Context
 from tallystick.surfaces.mcp.tool import Answer, Args, Tool
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker, Person
 
@@ -78,7 +76,9 @@ class Calls:
         person, asked_before = self._hold.person, ""
         if params.request_state is not None and person is not None:
             review, digest = map(str, json.loads(params.request_state))
-            if (done := await self._settle(tool, args, person, review, digest, _reply_in(params))) is not None:
+            answer = (params.input_responses or {}).get(KEY)
+            given = is_approval(answer.action, answer.content) if isinstance(answer, types.ElicitResult) else None
+            if (done := await self._settle(tool, args, person, review, digest, given)) is not None:
                 return done
             asked_before = review
         while True:
@@ -152,26 +152,18 @@ def _can_ask(ctx: Context) -> bool:
     return can is not None and (can.form is not None or can.url is None)
 
 
-def _ask_back(question: Question) -> types.InputRequiredResult:
+def _ask_back(question: "Question") -> types.InputRequiredResult:
     params = types.ElicitRequestFormParams(message=question.message, requested_schema=SCHEMA)
     request, state = types.ElicitRequest(params=params), json.dumps([question.review, question.digest])
     return types.InputRequiredResult(input_requests={KEY: request}, request_state=state)
 
 
-async def _ask_now(ctx: Context, question: Question) -> bool | None:
+async def _ask_now(ctx: Context, question: "Question") -> bool | None:
     try:
         reply = await ctx.session.elicit_form(question.message, SCHEMA, ctx.request_id)
     except (MCPError, ValidationError):
         return None
     return is_approval(reply.action, reply.content)
-
-
-def _reply_in(params: types.CallToolRequestParams) -> bool | None:
-    reply = (params.input_responses or {}).get(KEY)
-    return is_approval(reply.action, reply.content) if isinstance(reply, types.ElicitResult) else None
-
-
-# -- progress ----------------------------------------------------------------------------------------------------------
 
 
 class _Progress:
@@ -221,6 +213,7 @@ _ACTIONS = {
 }  # fmt: skip
 _REASON = "answered in a client's dialog"
 _VISIBLE = ("text", "user", "trust", "keep_secrets", "seen")  # fields that need no line of their own
+_EMPTY: tuple[object, ...] = ("", [], (), {}, None)
 _DEFAULTS = {each.name: each.default for each in fields(Belief) if each.default is not MISSING}
 
 
@@ -256,16 +249,12 @@ def _message(memory: Memory, review: Review) -> list[str]:
         found += fenced(belief.text if belief else "(gone)")
     if action.changes.get("text"):
         found += ["with the new text:" if action.target else "", *fenced(str(action.changes["text"]))]
-    if rest := {name: value for name, value in action.changes.items() if not _is_usual(name, value)}:
+    shown = {*_VISIBLE, *(name for name, value in _DEFAULTS.items() if value == action.changes.get(name))}
+    if rest := {name: value for name, value in action.changes.items() if name not in shown and value not in _EMPTY}:
         found += ["with:", *fenced(json.dumps(rest, ensure_ascii=False, default=str))]
     if action.reason:
         found += ["Its reason:", *fenced(action.reason)]
     return [line for line in found if line] + [f"You are asked because {review.why}. Lines behind a bar are data."]
-
-
-def _is_usual(name: str, value: object) -> bool:
-    """A field that need not be shown: it is visible already, or has its default."""
-    return name in _VISIBLE or value in ("", [], (), {}, None) or value == _DEFAULTS.get(name, MISSING)
 
 
 def is_approval(action: str, content: Mapping[str, Any] | None) -> bool | None:

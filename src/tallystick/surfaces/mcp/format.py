@@ -5,12 +5,10 @@ quotes. So no stored text ends its own block, begins another note, or looks like
 caller sent in this call, shortened, and nothing of what is stored.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -23,7 +21,7 @@ from tallystick.records.errors import TallystickError
 from tallystick.records.event import Event
 from tallystick.records.json import texts_in
 from tallystick.records.recall import Hit
-from tallystick.surfaces.mcp.tool import maybe
+from tallystick.surfaces.mcp.tool import Answer, maybe
 from tallystick.surfaces.present.text import lines, short, shown
 
 NOTICE = (
@@ -119,6 +117,16 @@ _STATUS = {
     "superseded": "replaced by a newer version",
     "deprecated": "deprecated",
 }
+
+
+class Data(Answer):
+    """An answer with stored text in it."""
+
+    notice: str = Field(default=NOTICE, description="What the stored text is, and is not.")
+
+    def noticed(self, lines: Iterable[str]) -> str:
+        """The answer as text: the notice, then these lines."""
+        return "\n".join([NOTICE, *lines])
 
 
 class Note(BaseModel):

@@ -4,8 +4,6 @@ The words of a tool are fixed when the program is built: no stored text is ever 
 schema.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from tallystick.records.errors import Refused
 from tallystick.records.review import Applied
-from tallystick.surfaces.present.time import read_moment
+from tallystick.surfaces.present.names import read_moment
 from tallystick.surfaces.server.fields import Described, event_number
 from tallystick.surfaces.server.worker import CallContext
 

@@ -8,8 +8,6 @@ with the process, whatever they wait for. While a pipe is open, file descriptor 
 print cannot spoil the protocol.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,17 +1,13 @@
 """Beliefs as a person reads them: one on a line, all of one, its history, and the answer to `remember`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
 from tallystick.records.relation import Neighbour
-from tallystick.surfaces.present.names import handle, short_id, short_path
-from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
-from tallystick.surfaces.present.text import cells, lines, short, shown
-from tallystick.surfaces.present.time import ago, count, when
+from tallystick.surfaces.present.names import ago, count, handle, short_id, short_path, when
+from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
 
 STANDING = {"active": "current", "tombstone": "forgotten", "invalidated": "invalidated"}
 DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Corrected", "revised": "Revised"}

@@ -4,8 +4,6 @@ Long texts cost no more than their length: the equal words at both ends are skip
 compared word by word.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher

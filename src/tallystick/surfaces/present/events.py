@@ -3,8 +3,6 @@
 The words are the same wherever events are listed: `event_summary` has them without colours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,10 +12,8 @@ from tallystick.records.event import Event
 from tallystick.records.page import NOTES
 from tallystick.records.path import MAIN
 from tallystick.records.times import Span, named
-from tallystick.surfaces.present.names import handle, short_id
-from tallystick.surfaces.present.terminal import bold, dim, width
-from tallystick.surfaces.present.text import cells, short
-from tallystick.surfaces.present.time import count, their, when
+from tallystick.surfaces.present.names import count, handle, short_id, their, when
+from tallystick.surfaces.present.text import bold, cells, dim, short, width
 
 Find = Callable[[str], Belief | None]
 Body = Mapping[str, Any]

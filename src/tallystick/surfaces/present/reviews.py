@@ -4,8 +4,6 @@ Proposed words are shown like all stored text: the terminal obeys nothing in the
 `-` in front, so that none can pass for a line of tallystick's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +13,8 @@ from tallystick.records.belief import OWNER, Belief
 from tallystick.records.page import NOTES
 from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
-from tallystick.surfaces.present.names import handle
-from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
-from tallystick.surfaces.present.text import cells, lines, short, shown
-from tallystick.surfaces.present.time import ago, when
+from tallystick.surfaces.present.names import ago, handle, when
+from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
 
 ASKS = {
     "revise": "Revise", "forget": "Forget", "invalidate": "Invalidate",

@@ -1,4 +1,4 @@
-r"""Stored text, made safe for a terminal.
+r"""Text on a terminal: stored text made safe, its width in cells, and colours.
 
 Text that others wrote can hold characters that are obeyed instead of displayed: escape sequences that recolour or
 retitle a terminal, bidirectional marks that make one word read as another, invisible marks. `shown` turns each of them
@@ -7,14 +7,21 @@ lines split first.
 
 A joiner or variation selector stays where it is part of a character or an emoji; alone, or in ASCII text, it is escaped
 like the rest.
+
+Where there is no terminal, click leaves the colours out.
 """
 
-from __future__ import annotations
-
 import re
+import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, islice, takewhile
+
+import click
+
+PIPED = 120  # cells of a line that goes to a file or a pipe
+NAMES = 12  # cells of the first column
 
 _OBEYED = (
     "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
@@ -138,3 +145,49 @@ def _width(char: str) -> int:
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+# -- colours, and the lines that all commands share --------------------------------------------------------------------
+
+
+def width() -> int:
+    """The number of cells on a line."""
+    if not sys.stdout.isatty():
+        return PIPED
+    from shutil import get_terminal_size  # it loads every way to pack a file
+
+    return get_terminal_size().columns
+
+
+dim = partial(click.style, dim=True)
+bold = partial(click.style, bold=True)
+good = partial(click.style, fg="green")
+warn = partial(click.style, fg="yellow")
+bad = partial(click.style, fg="red", bold=True)
+
+
+def row(name: str, value: str | list[str]) -> Iterator[str]:
+    """A name and its value, or a line for each of its values; nothing for an empty one."""
+    for number, part in enumerate([value] if isinstance(value, str) else value):
+        if part:
+            yield f"  {dim((name if number == 0 else '').ljust(NAMES))}{part}"
+
+
+def outcome(verb: str, name: str, words: str = "") -> str:
+    """The line for what was done: `Revised ana-tea: Ana prefers green tea`, with as many words as fit."""
+    name = shown(name)
+    start = f"{dim(verb)} {bold(name)}"
+    return f"{start}{dim(':')} {short(words, width() - cells(f'{verb} {name}: '))}" if words else start
+
+
+def finding_page(findings: Sequence[tuple[str, str, str, str, str]]) -> Iterator[str]:
+    """Three lines for each finding: severity, code, text, place, way out."""
+    if not findings:
+        yield good("No problems found.")
+    for severity, code, text, place, remedy in findings:
+        yield f"{_SEVERITIES[severity](severity)}  {shown(code)}: {shown(text)}"
+        yield dim(f"  where    {shown(place)}")
+        yield dim(f"  way out  {shown(remedy)}")
+
+
+_SEVERITIES = {"error": bad, "warning": warn, "note": dim}

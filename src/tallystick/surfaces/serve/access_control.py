@@ -37,8 +37,6 @@ Logging out removes the cookie from the browser, and this server refuses the ses
 for good: `tallystick serve --new-token`.
 """
 
-from __future__ import annotations
-
 import logging
 import secrets
 import time
@@ -129,7 +127,9 @@ class Sessions:
 
     def of(self, cookies: list[bytes]) -> Session | None:
         """The session of the cookies that a browser sent; None if there is none."""
-        for value in self._values(cookies):
+        pairs = [part.strip().partition("=") for line in cookies for part in line.decode("latin-1").split(";")]
+        ours = [value for name, _, value in pairs if name == self.cookie_name]
+        for value in ours[:4]:  # a browser may have several, for other paths
             until, id, mac = _parts(value)
             is_valid = _is_valid(self._token, "session", f"{until}.{id}", mac)
             if is_valid and self._clock() < int(until) and id not in self._ended:
@@ -146,11 +146,6 @@ class Sessions:
 
     def _session(self, id: str, until: int) -> Session:
         return Session(id, until, _mac(self._token, "csrf", id))
-
-    def _values(self, cookies: list[bytes]) -> list[str]:
-        """The values of our cookie. A browser may have several, for other paths."""
-        pairs = [part.strip().partition("=") for line in cookies for part in line.decode("latin-1").split(";")]
-        return [value for name, _, value in pairs if name == self.cookie_name][:4]
 
 
 def made_code(token: Token, port: int, at: float) -> str:
@@ -259,8 +254,8 @@ class Buckets:
 class Limits:
     """The rate limits of one server. Wrong keys have buckets of their own, which are small."""
 
-    def __init__(self, rate: float = RATE) -> None:
-        self.usual = Buckets(rate)
+    def __init__(self, rate: float | None = None) -> None:
+        self.usual = Buckets(RATE if rate is None else rate)
         self.wrong = Buckets(_WRONG, _WRONG_AT_ONCE)
 
 

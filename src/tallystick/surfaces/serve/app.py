@@ -11,8 +11,6 @@ Login answers with a page that leads on, not with a redirect: a browser that ano
 redirect without the new cookie, which it sends only with requests of our own pages.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import sqlite3
@@ -23,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from socket import socket
 
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from sse_starlette import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -30,6 +29,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from tallystick.memory.core.token import Token, new_token, token_of
 from tallystick.memory.memory import Memory
@@ -41,26 +41,19 @@ from tallystick.records.json import DEPTH
 from tallystick.records.rule import Consolidated
 from tallystick.records.status import Status
 from tallystick.surfaces.api import router as api
-from tallystick.surfaces.mcp.http import PATH, App
+from tallystick.surfaces.mcp.offers import Offers
+from tallystick.surfaces.mcp.server import made
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.present.text import shown
-from tallystick.surfaces.serve.access_control import (
-    LASTS,
-    RATE,
-    AccessControl,
-    Key,
-    Limits,
-    Place,
-    Sessions,
-    address_of,
-)
+from tallystick.surfaces.serve.access_control import LASTS, AccessControl, Key, Limits, Place, Sessions, address_of
 from tallystick.surfaces.serve.metrics import TYPE, Metrics
-from tallystick.surfaces.server.guard import Names, is_loopback
-from tallystick.surfaces.server.listen import PORT, Hurried, Server, Where, address, bound, warned
+from tallystick.surfaces.server.guard import LIMIT, Names, Refusal, is_loopback
+from tallystick.surfaces.server.listen import PORT, Begun, Hurried, Server, Where, address, bound, warned
 from tallystick.surfaces.server.worker import Feed, MemoryWorker
 from tallystick.surfaces.web.app import create_app
 from tallystick.surfaces.web.render import read_fields, read_form, redirect, render
 
+PATH = "/mcp"
 STATIC = Path(__file__).parents[1] / "web" / "static"
 
 _HEARTBEAT = 15  # seconds between two signs of life on a stream
@@ -69,6 +62,9 @@ _OURS = re.compile(r"/(?:[A-Za-z0-9_.~%?&=+,:@-][A-Za-z0-9/_.~%?&=+,:@-]*)?", re
 _LONG = 2000  # characters of an address
 _WRONG_CODE = "This link was used already, is older than ten minutes, or was made before this server started."
 _WRONG_TOKEN = "This is not the token of this memory."
+_SESSIONS = 256  # clients with a handshake that are connected
+_IDLE = 30 * 60.0  # seconds after which a silent client is disconnected
+_ELSEWHERE = Refusal(404, f"no such address; the memory is at {PATH}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +180,44 @@ def _ours(to: str) -> str:
     return to if len(to) <= _LONG and _OURS.fullmatch(to) else "/"
 
 
+class McpApp:
+    """MCP over HTTP: one address, one memory that all clients share, and the life of their sessions."""
+
+    def __init__(self, hold: MemoryWorker, tools: Sequence[Tool]) -> None:
+        self._offers = Offers(hold)
+        self._manager = StreamableHTTPSessionManager(
+            made(hold, tools, **self._offers.handlers), max_request_body_size=LIMIT, max_sessions=_SESSIONS,
+            session_idle_timeout=_IDLE,
+        )  # fmt: skip
+        self._begun, self._over = Begun(), asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["path"] != PATH:
+            await _ELSEWHERE.answer(send)
+        elif scope["method"] != "POST":  # a stream that only waits
+            await self._manager.handle_request(scope, receive, send)
+        else:
+            with self._begun.one():
+                await self._manager.handle_request(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Run from the start to the end, which `finish` may bring about first."""
+        await receive()
+        async with self._manager.run():
+            await send({"type": "lifespan.startup.complete"})
+            await self._over.wait()
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def finish(self, is_hurried: Hurried) -> None:
+        """Let open requests finish, then end the streams that only wait. Access control lets no new ones in."""
+        self._offers.close()
+        await self._begun.finish(is_hurried)
+        self._over.set()
+
+
 # -- the servers -------------------------------------------------------------------------------------------------------
 
 
@@ -204,122 +238,6 @@ class Holds:
     async def close(self) -> None:
         for worker in (self.api, self.mcp, self.rules, self.page):
             await worker.close()
-
-
-async def serve(
-    holds: Holds, tools: Sequence[Tool], where: Where, *, notices: ServerNotices, note: Callable[[str], None],
-    options: str = "", rate: float = RATE, renew: bool = False, ready: Callable[[str], None] | None = None,
-) -> None:  # fmt: skip
-    """Serve everything until the program is told to end. `note` prints how to reach it; `ready` gets a login link.
-
-    `notices` collects what the memory does by itself; `options` are those of a command that selects the same memory;
-    `renew` makes a new token first.
-    """
-    async with _listening(holds.page, where, holds.close, renew=renew) as (listening, where, status, token):
-        await holds.page.run(lambda context: notices.opened(context.memory))
-        for worker in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
-            worker.only(Path(status.folder), status.ledger)
-        link_command = f"tallystick serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
-        served = _Served(holds, tools, where, token, notices, rate, link_command)
-
-        def announce() -> None:
-            base, folder = address(where.host, where.port), f"{status.folder}{' (new)' * (status.events == 1)}"
-            link = f"{base}/login?code={served.sessions.code()}"
-            _print(
-                note, where,
-                f"serving {folder} at {base} until Ctrl-C",
-                f"open {link} (works once, for ten minutes; `{link_command}` makes another)",
-                f"programs use {base}/v1 and {base}{PATH} with `Authorization: Bearer TOKEN`; it is in {token.path}",
-            )  # fmt: skip
-            if ready is not None:
-                ready(link)
-
-        await served.begin()
-        await Server(served.access, served.finish, announce).serve([listening])
-
-
-async def serve_mcp(
-    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], renew: bool = False
-) -> None:  # fmt: skip
-    """Serve MCP alone, as often as clients that have the token ask, until the program is told to end."""
-    async with _listening(hold, where, hold.close, renew=renew) as (listening, where, status, token):
-        mcp = App(hold, tools)
-        access = AccessControl(
-            (), Place("", mcp, Key.TOKEN, depth=_MCP_DEPTH), Names.at(*where), token, Sessions(token, where.port),
-            life=mcp, limits=Limits(0), metrics=Metrics(),
-        )  # fmt: skip
-        lines = (
-            f"serving {status.folder} at {address(where.host, where.port)}{PATH} until Ctrl-C",
-            f"clients send `Authorization: Bearer TOKEN`; the token is in {token.path}",
-        )
-        finish, announce = partial(_finish, access, mcp), partial(_print, note, where, *lines)
-        await Server(access, finish, announce).serve([listening])
-
-
-@asynccontextmanager
-async def _listening(
-    worker: MemoryWorker, where: Where, close: Callable[[], Awaitable[None]], *, renew: bool
-) -> AsyncIterator[tuple[socket, Where, Status, Token]]:  # fmt: skip
-    """A socket, its address, the status of the memory and its token. An invalid name is refused before all that."""
-    try:
-        Names.at(*where)
-        with bound(where) as listening:
-            where = where._replace(port=listening.getsockname()[1])
-            status, user = await worker.run(lambda context: (context.memory.status(), context.memory.user))
-            yield listening, where, status, (new_token if renew else token_of)(status.ledger, user)
-    finally:
-        await close()
-
-
-def _print(note: Callable[[str], None], where: Where, *lines: str) -> None:
-    """Print how to reach the server, for the person who started it. The token itself is never printed."""
-    for line in (*lines, *warned(where.host)):
-        note(shown(f"tallystick: {line}"))
-
-
-async def _finish(access: AccessControl, mcp: App, is_hurried: Hurried) -> None:
-    """Accept nothing new, and let running requests finish."""
-    access.begun.is_ending = True
-    await asyncio.gather(access.begun.finish(is_hurried), mcp.finish(is_hurried))
-
-
-class _Served:
-    """Everything that is served, put together."""
-
-    def __init__(
-        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, notices: ServerNotices, rate: float,
-        link_command: str,
-    ) -> None:  # fmt: skip
-        metrics, limits = Metrics(), Limits(rate)
-        self.sessions = Sessions(token, where.port)
-        self._feed = Feed(holds.page, hear=notices.hear)
-        self._rules = Rules(holds.rules, holds.page, done=lambda _: metrics.rules.inc(), failed=notices)
-        self._mcp = App(holds.mcp, tools)
-        help_to_log_in = (link_command, str(token.path)) if is_loopback(where.host) else ("tallystick serve --link", "")
-        front = Front(holds.page, self._feed, self.sessions, limits, metrics, *help_to_log_in)
-        site = create_app(holds.page, routes=front.for_people(), notices=notices.lines)
-        programs, answers = front.for_programs(), api.made(holds.api, self._feed)
-        self.access = AccessControl(
-            (
-                Place("/v1", answers, Key.TOKEN), Place("/openapi.json", answers, Key.TOKEN),
-                Place(PATH, self._mcp, Key.TOKEN, depth=_MCP_DEPTH),
-                Place("/metrics", programs, Key.TOKEN), Place("/healthz", programs, Key.NONE),
-                Place("/static", programs, Key.NONE), Place("/login", site, Key.NONE, is_page=True),
-            ),
-            Place("", site, Key.COOKIE, is_page=True), Names.at(*where), token, self.sessions,
-            life=self._mcp, limits=limits, metrics=metrics,
-        )  # fmt: skip
-
-    async def begin(self) -> None:
-        await self._feed.begin()
-        self._rules.start()
-
-    async def finish(self, is_hurried: Hurried) -> None:
-        """End what only waits, too."""
-        self.access.begun.is_ending = True
-        self._rules.stop()
-        await self._feed.close()
-        await _finish(self.access, self._mcp, is_hurried)
 
 
 class ServerNotices:
@@ -354,6 +272,122 @@ class ServerNotices:
                     f"a crash interrupted a write: its {size:,} bytes were set aside (event {event.seq}); it had not "
                     "been acknowledged, and nothing else is lost"
                 )
+
+
+async def serve(
+    holds: Holds, tools: Sequence[Tool], where: Where, *, notices: ServerNotices, note: Callable[[str], None],
+    options: str = "", rate: float | None = None, renew: bool = False, ready: Callable[[str], None] | None = None,
+) -> None:  # fmt: skip
+    """Serve everything until the program is told to end. `note` prints how to reach it; `ready` gets a login link.
+
+    `notices` collects what the memory does by itself; `options` are those of a command that selects the same memory;
+    `renew` makes a new token first.
+    """
+    async with _listening(holds.page, where, holds.close, renew=renew) as (listening, where, status, token):
+        await holds.page.run(lambda context: notices.opened(context.memory))
+        for worker in (holds.api, holds.mcp, holds.rules):  # these open it when they are first asked
+            worker.only(Path(status.folder), status.ledger)
+        link_command = f"tallystick serve --link{options}{'' if where.port == PORT else f' --port {where.port}'}"
+        served = _Served(holds, tools, where, token, notices, rate, link_command)
+
+        def announce() -> None:
+            base, folder = address(where.host, where.port), f"{status.folder}{' (new)' * (status.events == 1)}"
+            link = f"{base}/login?code={served.sessions.code()}"
+            _print(
+                note, where,
+                f"serving {folder} at {base} until Ctrl-C",
+                f"open {link} (works once, for ten minutes; `{link_command}` makes another)",
+                f"programs use {base}/v1 and {base}{PATH} with `Authorization: Bearer TOKEN`; it is in {token.path}",
+            )  # fmt: skip
+            if ready is not None:
+                ready(link)
+
+        await served.begin()
+        await Server(served.access, served.finish, announce).serve([listening])
+
+
+async def serve_mcp(
+    hold: MemoryWorker, tools: Sequence[Tool], where: Where, *, note: Callable[[str], None], renew: bool = False
+) -> None:  # fmt: skip
+    """Serve MCP alone, as often as clients that have the token ask, until the program is told to end."""
+    async with _listening(hold, where, hold.close, renew=renew) as (listening, where, status, token):
+        mcp = McpApp(hold, tools)
+        access = AccessControl(
+            (), Place("", mcp, Key.TOKEN, depth=_MCP_DEPTH), Names.at(*where), token, Sessions(token, where.port),
+            life=mcp, limits=Limits(0), metrics=Metrics(),
+        )  # fmt: skip
+        lines = (
+            f"serving {status.folder} at {address(where.host, where.port)}{PATH} until Ctrl-C",
+            f"clients send `Authorization: Bearer TOKEN`; the token is in {token.path}",
+        )
+        finish, announce = partial(_finish, access, mcp), partial(_print, note, where, *lines)
+        await Server(access, finish, announce).serve([listening])
+
+
+@asynccontextmanager
+async def _listening(
+    worker: MemoryWorker, where: Where, close: Callable[[], Awaitable[None]], *, renew: bool
+) -> AsyncIterator[tuple[socket, Where, Status, Token]]:  # fmt: skip
+    """A socket, its address, the status of the memory and its token. An invalid name is refused before all that."""
+    try:
+        Names.at(*where)
+        with bound(where) as listening:
+            where = where._replace(port=listening.getsockname()[1])
+            status, user = await worker.run(lambda context: (context.memory.status(), context.memory.user))
+            yield listening, where, status, (new_token if renew else token_of)(status.ledger, user)
+    finally:
+        await close()
+
+
+def _print(note: Callable[[str], None], where: Where, *lines: str) -> None:
+    """Print how to reach the server, for the person who started it. The token itself is never printed."""
+    for line in (*lines, *warned(where.host)):
+        note(shown(f"tallystick: {line}"))
+
+
+async def _finish(access: AccessControl, mcp: McpApp, is_hurried: Hurried) -> None:
+    """Accept nothing new, and let running requests finish."""
+    access.begun.is_ending = True
+    await asyncio.gather(access.begun.finish(is_hurried), mcp.finish(is_hurried))
+
+
+class _Served:
+    """Everything that is served, put together."""
+
+    def __init__(
+        self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, notices: ServerNotices,
+        rate: float | None, link_command: str,
+    ) -> None:  # fmt: skip
+        metrics, limits = Metrics(), Limits(rate)
+        self.sessions = Sessions(token, where.port)
+        self._feed = Feed(holds.page, hear=notices.hear)
+        self._rules = Rules(holds.rules, holds.page, done=lambda _: metrics.rules.inc(), failed=notices)
+        self._mcp = McpApp(holds.mcp, tools)
+        help_to_log_in = (link_command, str(token.path)) if is_loopback(where.host) else ("tallystick serve --link", "")
+        front = Front(holds.page, self._feed, self.sessions, limits, metrics, *help_to_log_in)
+        site = create_app(holds.page, routes=front.for_people(), notices=notices.lines)
+        programs, answers = front.for_programs(), api.made(holds.api, self._feed)
+        self.access = AccessControl(
+            (
+                Place("/v1", answers, Key.TOKEN), Place("/openapi.json", answers, Key.TOKEN),
+                Place(PATH, self._mcp, Key.TOKEN, depth=_MCP_DEPTH),
+                Place("/metrics", programs, Key.TOKEN), Place("/healthz", programs, Key.NONE),
+                Place("/static", programs, Key.NONE), Place("/login", site, Key.NONE, is_page=True),
+            ),
+            Place("", site, Key.COOKIE, is_page=True), Names.at(*where), token, self.sessions,
+            life=self._mcp, limits=limits, metrics=metrics,
+        )  # fmt: skip
+
+    async def begin(self) -> None:
+        await self._feed.begin()
+        self._rules.start()
+
+    async def finish(self, is_hurried: Hurried) -> None:
+        """End what only waits, too."""
+        self.access.begun.is_ending = True
+        self._rules.stop()
+        await self._feed.close()
+        await _finish(self.access, self._mcp, is_hurried)
 
 
 class Rules:

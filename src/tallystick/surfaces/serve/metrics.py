@@ -1,7 +1,5 @@
 """Metrics for Prometheus. Labels are routes as the program writes them, never stored text."""
 
-from __future__ import annotations
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.types import Scope

@@ -1,7 +1,5 @@
 """Fields that callers give, the same over HTTP and over MCP: their descriptions, and the number of an event."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel

@@ -5,8 +5,6 @@ rebinding) can read the answers; so `Host` and `Origin` are checked also on this
 short line of `application/problem+json`, the same for everyone, and repeats nothing of the request.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,6 +28,45 @@ Header = tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that ends a request."""
+
+    status: int
+    detail: str
+    headers: tuple[Header, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return HTTPStatus(self.status).phrase
+
+    async def answer(self, send: Send) -> None:
+        problem = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
+        body = orjson.dumps(problem) + b"\n"
+        headers = [
+            (b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"), *self.headers,
+        ]  # fmt: skip
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+
+_NOT_US = Refusal(421, "unknown host name; use the address that the server printed when it started")
+NOT_OURS = Refusal(403, "requests from other sites are not allowed")
+_NO_TOKEN = Refusal(
+    401, "send `Authorization: Bearer TOKEN`; the server printed where its token is when it started",
+    ((b"www-authenticate", b'Bearer realm="tallystick"'),),
+)  # fmt: skip
+_WRONG_TOKEN = Refusal(
+    401, "wrong token; the server printed where it is when it started",
+    ((b"www-authenticate", b'Bearer realm="tallystick", error="invalid_token"'),),
+)  # fmt: skip
+_LONG_ADDRESS = Refusal(414, "the address is too long; use a request body")
+_LONG_HEAD = Refusal(431, "the headers are too long; send fewer")
+_NO_LENGTH = Refusal(400, "the length of the body is not a number")
+TOO_LONG = Refusal(413, "the request is too large; split it", ((b"connection", b"close"),))
+
+
+@dataclass(frozen=True, slots=True)
 class Names:
     """The names of this server: values of `Host` and of `Origin`, in lowercase."""
 
@@ -37,7 +74,7 @@ class Names:
     origins: frozenset[bytes]
 
     @classmethod
-    def at(cls, host: str, port: int, also: Iterable[str] = ()) -> Names:
+    def at(cls, host: str, port: int, also: Iterable[str] = ()) -> "Names":
         """The names of a server that listens there: those of this machine, the address itself, and others.
 
         `also` are names as clients write them, such as a proxy's, with a port if it is not the default one.
@@ -90,45 +127,6 @@ def too_long(headers: Iterable[Header]) -> Refusal | None:
         if len(length) > 18 or int(length) > LIMIT:
             return TOO_LONG
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An answer that ends a request."""
-
-    status: int
-    detail: str
-    headers: tuple[Header, ...] = ()
-
-    @property
-    def title(self) -> str:
-        return HTTPStatus(self.status).phrase
-
-    async def answer(self, send: Send) -> None:
-        problem = {"type": "about:blank", "title": self.title, "status": self.status, "detail": self.detail}
-        body = orjson.dumps(problem) + b"\n"
-        headers = [
-            (b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode()),
-            (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"), *self.headers,
-        ]  # fmt: skip
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
-
-
-_NOT_US = Refusal(421, "unknown host name; use the address that the server printed when it started")
-NOT_OURS = Refusal(403, "requests from other sites are not allowed")
-_NO_TOKEN = Refusal(
-    401, "send `Authorization: Bearer TOKEN`; the server printed where its token is when it started",
-    ((b"www-authenticate", b'Bearer realm="tallystick"'),),
-)  # fmt: skip
-_WRONG_TOKEN = Refusal(
-    401, "wrong token; the server printed where it is when it started",
-    ((b"www-authenticate", b'Bearer realm="tallystick", error="invalid_token"'),),
-)  # fmt: skip
-_LONG_ADDRESS = Refusal(414, "the address is too long; use a request body")
-_LONG_HEAD = Refusal(431, "the headers are too long; send fewer")
-_NO_LENGTH = Refusal(400, "the length of the body is not a number")
-TOO_LONG = Refusal(413, "the request is too large; split it", ((b"connection", b"close"),))
 
 
 def bracketed(host: str) -> str:

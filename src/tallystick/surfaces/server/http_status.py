@@ -1,12 +1,10 @@
 """The HTTP status of each error: one table, for the API and the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from http import HTTPStatus
 
 from starlette.requests import Request
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Match
 
 from tallystick.records import errors
 
@@ -29,8 +27,6 @@ def status_of(error: errors.TallystickError) -> HTTPStatus:
 
 def allowed(routes: Iterable[BaseRoute], request: Request) -> str:
     """The value of `Allow` for an address: the methods of all routes that lead there."""
-    from starlette.routing import Match
-
     found: set[str] = set()
     for route in routes:
         if route.matches(request.scope)[0] != Match.NONE:

@@ -12,8 +12,6 @@ Told to end, a server accepts nothing new, finishes running requests and ends wh
 no client; what was acknowledged is on disk in any case.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import resource
@@ -122,7 +120,7 @@ class _Transport:
     Closed at once, the system would answer unread bytes with a reset, and the last answer would be lost.
     """
 
-    def __init__(self, inner: asyncio.Transport, connection: _Connection) -> None:
+    def __init__(self, inner: asyncio.Transport, connection: "_Connection") -> None:
         self._inner, self._connection, self.is_ending = inner, connection, False
 
     def __getattr__(self, name: str) -> Any:

@@ -10,8 +10,6 @@ whether there is anything new. Receipts and snapshots change nothing that is rem
 change, only the numbers between: it gets the newest one when it asks again, and nobody waits for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """The web pages as one application. `serve/access_control` decides who may see them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from http import HTTPStatus
 
@@ -9,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from tallystick.records.errors import TallystickError
 from tallystick.surfaces.server.http_status import allowed
@@ -17,7 +15,24 @@ from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web import belief, graph, home, integrity, pages, reviews, search, timeline
 from tallystick.surfaces.web.render import page_status, render, unsaved
 
-_PAGES = (home, search, pages, belief, timeline, graph, reviews, integrity)
+_GET = {  # a key may contain a slash
+    "/": home.show, "/search": search.search, "/pages": pages.list_pages, "/pages/{name}": pages.show,
+    "/episodes/{name:path}": belief.show_episode, "/beliefs/{name:path}": belief.show,
+    "/timeline": timeline.list_events, "/timeline/{seq}": timeline.show,
+    "/timeline/{seq}/proof.txt": timeline.proof_file, "/graph": graph.show, "/reviews": reviews.list_reviews,
+    "/reviews/{name}": reviews.show, "/integrity": integrity.show,
+}  # fmt: skip
+_POST = {
+    "/": home.remember, "/search/outcome": search.report_outcome, "/pages": pages.create, "/pages/{name}": pages.act,
+    "/beliefs/{name:path}": belief.act, "/timeline/{seq}/sign": timeline.sign,
+    "/reviews/{name}/approve": reviews.answer, "/reviews/{name}/reject": reviews.answer,
+    "/integrity/verify": integrity.look, "/integrity/check": integrity.look, "/integrity/backup": integrity.backup,
+    "/integrity/checkpoint": integrity.checkpoint,
+}  # fmt: skip
+_ROUTES = [
+    Route(path, handle, methods=[method])
+    for method, handlers in (("GET", _GET), ("POST", _POST)) for path, handle in handlers.items()
+]  # fmt: skip
 
 
 def create_app(
@@ -28,7 +43,7 @@ def create_app(
     `routes` are the server's own; `notices` grows with what the memory does by itself.
     """
     app = Starlette(
-        routes=[*routes, *(route for page in _PAGES for route in page.routes)],
+        routes=[*routes, *_ROUTES],
         exception_handlers=dict.fromkeys((TallystickError, HTTPException, Exception), _error_page),
     )
     app.state.worker, app.state.jobs = worker, integrity.Jobs()

@@ -8,8 +8,6 @@ Long lists are cut, and say so. A change becomes a version in place of the one t
 replaced, or the change is refused, nothing is changed: the form comes back with the reason and what was typed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,7 +15,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief, Version, Why
@@ -57,7 +54,7 @@ _COMPARED = (
 )  # fmt: skip
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     name, query = request.path_params["name"], request.query_params
     if "edit" in query:
         return draft_form(request, await with_memory(request, lambda memory: new_draft(memory, name)))
@@ -67,7 +64,7 @@ async def _show(request: Request) -> Response:
     return render(request, "belief.html", it=found, done=DONE.get(query.get("done", ""), ""))
 
 
-async def _act(request: Request) -> Response:
+async def act(request: Request) -> Response:
     form = await read_form(request)
     action, version, reason = form.get("do", ""), form.get("version", ""), form.get("reason", "").strip()
     if action == "change":
@@ -105,20 +102,15 @@ def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
     withheld = memory.withheld(belief.id, path=path) if belief.is_held else None
     contradicted = [memory.show(each, path=path) for each in answer.contradicts]
     return {
-        "belief": belief,
-        "html": html(belief.text),
-        "status": STANDING.get(belief.status, belief.status),
-        "withheld": withheld.why if withheld else "",
-        "page": "" if belief.path else page_of(memory, belief.about),
+        "belief": belief, "html": html(belief.text), "status": STANDING.get(belief.status, belief.status),
+        "withheld": withheld.why if withheld else "", "page": "" if belief.path else page_of(memory, belief.about),
         "reasons": list(_reasons(memory.why(belief.id, path=path))),
-        "dependents": memory.dependents(belief.id, path=path)[:_LIMIT],
-        "steps": list(islice(_steps(versions), _LIMIT)),
-        "versions": len(versions),
-        "sources": list(_sources(memory, belief)),
+        "dependents": memory.dependents(belief.id, path=path)[:_LIMIT], "steps": list(islice(_steps(versions), _LIMIT)),
+        "versions": len(versions), "sources": list(_sources(memory, belief)),
         "contradicts": list(zip(contradicted, answer.why, strict=True)),
         "near": [memory.show(each, path=path) for each in answer.near],
         "reviews": [review for review in memory.reviews.waiting() if belief.id in review.action.target],
-    }
+    }  # fmt: skip
 
 
 def _reasons(why: Why, depth: int = 0) -> Iterator[tuple[int, Belief, tuple[str, ...]]]:
@@ -235,10 +227,7 @@ def _address(version: str, page: str) -> str:
     return f"/pages/{segment(page)}" if page else f"/beliefs/{segment(version)}"
 
 
-# -- one episode -------------------------------------------------------------------------------------------------------
-
-
-async def _show_episode(request: Request) -> Response:
+async def show_episode(request: Request) -> Response:
     name = request.path_params["name"]
     return render(request, "episode.html", turn=await with_memory(request, lambda memory: _episode(memory, name)))
 
@@ -266,10 +255,3 @@ def _session(memory: Memory, episode: Episode) -> Iterator[Episode]:
             return
         if event.body is not None and (other := Episode.of(event)).session == episode.session:
             yield other
-
-
-routes: list[BaseRoute] = [  # a key may contain a slash
-    Route("/episodes/{name:path}", _show_episode, methods=["GET"]),
-    Route("/beliefs/{name:path}", _show, methods=["GET"]),
-    Route("/beliefs/{name:path}", _act, methods=["POST"]),
-]

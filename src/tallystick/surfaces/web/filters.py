@@ -4,8 +4,6 @@
 Invisible characters and those that change the direction of a line are made visible.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -16,9 +14,8 @@ from markupsafe import Markup
 
 from tallystick.records.ids import BELIEF_ID
 from tallystick.surfaces.present.diff import Piece, pieces
-from tallystick.surfaces.present.names import DOORS, short_id
+from tallystick.surfaces.present.names import DOORS, ago, count, short_id, size, when
 from tallystick.surfaces.present.text import lines, one_line, shown
-from tallystick.surfaces.present.time import ago, count, size, when
 
 _TRUST = {"human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import"}
 

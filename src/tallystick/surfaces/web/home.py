@@ -3,8 +3,6 @@
 The form speaks as the owner of the memory. Text that is refused stays in its field.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +12,6 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief
@@ -23,8 +20,8 @@ from tallystick.records.errors import Damaged, Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.surfaces.present.beliefs import DONE
+from tallystick.surfaces.present.names import day_name, day_of
 from tallystick.surfaces.present.reviews import asks
-from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.filters import words
 from tallystick.surfaces.web.render import command_for, page_of, page_status, read_form, redirect, render, with_memory
 
@@ -38,12 +35,12 @@ _EMPTY: Mapping[str, str] = {"text": "", "about": "", "tags": ""}
 Query = list[tuple[str, str]]
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     query = request.query_params.multi_items()
     return _page(request, await with_memory(request, lambda memory: _view(memory, query)))
 
 
-async def _remember(request: Request) -> Response:
+async def remember(request: Request) -> Response:
     """Remember what the form says and show the result."""
     fields = await read_form(request)
     typed = {name: fields.get(name, "").strip() for name in _EMPTY}
@@ -67,13 +64,10 @@ def _page(
 def _view(memory: Memory, query: Query) -> dict[str, Any]:
     status, days = memory.status(), _recent(memory)
     return {
-        "status": status,
-        "days": days,
-        "reviews": [_review(memory, each.id) for each in status.reviews],
+        "status": status, "days": days, "reviews": [_review(memory, each.id) for each in status.reviews],
         "first": [command_for(memory, each, takes_user=each != "connect") for each in _FIRST],
-        "is_new": not (days or status.beliefs or status.episodes or status.trouble),
-        "answer": _answer(memory, query),
-    }
+        "is_new": not (days or status.beliefs or status.episodes or status.trouble), "answer": _answer(memory, query),
+    }  # fmt: skip
 
 
 def _review(memory: Memory, name: str) -> dict[str, str]:
@@ -115,14 +109,10 @@ def _answer(memory: Memory, query: Query) -> dict[str, Any] | None:
     older = [version.belief.text for version in memory.history(belief.id) if version.seq < belief.seq]
     is_replaced = given["how"] in ("corrected", "revised") and older and older[-1] != belief.text
     return {
-        "done": DONE[given["how"]],
-        "belief": belief,
-        "page": page_of(memory, belief.about),
-        "against": named("against"),
-        "near": named("near"),
-        "masked": "masked" in given,
+        "done": DONE[given["how"]], "belief": belief, "page": page_of(memory, belief.about),
+        "against": named("against"), "near": named("near"), "masked": "masked" in given,
         "before": older[-1] if is_replaced else "",
-    }
+    }  # fmt: skip
 
 
 # -- learned recently --------------------------------------------------------------------------------------------------
@@ -175,9 +165,7 @@ def _newest(memory: Memory) -> Iterator[Learned]:
         elif event.op == "episode.put/1":
             if event.id not in gone and not event.body["episode"].get("path"):
                 turn = Episode.of(event)
-                yield Learned(
-                    "episode", turn.source, turn.content, turn.recorded, turn.trust, turn.agent, turn.session
-                )  # fmt: skip
+                yield Learned("episode", turn.source, turn.content, turn.recorded, turn.trust, turn.agent, turn.session)
         elif event.op in ("belief.put/1", "belief.supersede/1"):
             yield from _belief(memory, event.body["belief"]["id"], keys)
 
@@ -218,6 +206,3 @@ def _belief(memory: Memory, name: str, keys: set[str]) -> Iterator[Learned]:
         "belief", belief.id, belief.text, belief.at, belief.trust, belief.agent, belief.session, page, belief.tags,
         belief.reason, is_pending,
     )  # fmt: skip
-
-
-routes: list[BaseRoute] = [Route("/", _show, methods=["GET"]), Route("/", _remember, methods=["POST"])]

@@ -4,8 +4,6 @@ Reading changes nothing, and neither do verify and check, which run in the backg
 checkpoints and backups; of a memory that is damaged or rolled back, neither.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time
@@ -17,7 +15,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.maintenance import check as checks
 from tallystick.memory.maintenance.ledger import verify_folder
@@ -37,7 +34,7 @@ _COPIES = 10
 _COMMANDS = {"check": "check", "backup": "backup", "repair": "repair CODE"}
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     try:
         found = await with_memory(request, _health)
     except TallystickError as error:  # the page opens even if the memory does not
@@ -52,7 +49,7 @@ async def _show(request: Request) -> Response:
     )  # fmt: skip
 
 
-async def _look(request: Request) -> Response:
+async def look(request: Request) -> Response:
     """Verify that no event was changed, or check for damage, also in derived files."""
     await read_form(request)
     name = request.url.path.rpartition("/")[2]
@@ -61,7 +58,7 @@ async def _look(request: Request) -> Response:
     return await _start(request, name, lambda on_progress: look(folder, on_progress=on_progress), folder)
 
 
-async def _backup(request: Request) -> Response:
+async def backup(request: Request) -> Response:
     """Make a verified copy, with the memory opened a second time, so that others can go on."""
     await read_form(request)
     await with_memory(request, _must_be_writable)
@@ -75,7 +72,7 @@ async def _backup(request: Request) -> Response:
     return await _start(request, "backup", work)
 
 
-async def _checkpoint(request: Request) -> Response:
+async def checkpoint(request: Request) -> Response:
     """Sign the ledger as it is now."""
     await read_form(request)
 
@@ -92,9 +89,7 @@ def _must_be_writable(memory: Memory) -> None:
         raise NotWritable(memory.trouble or f"{memory.folder} is read-only here; nothing was changed")
 
 
-async def _start(
-    request: Request, name: str, work: Callable[[Progress], Any], folder: Path | None = None
-) -> Response:  # fmt: skip
+async def _start(request: Request, name: str, work: Callable[[Progress], Any], folder: Path | None = None) -> Response:
     """Start a job that reads the ledger in `folder`, and show the page: after a moment, if it takes long."""
     jobs: Jobs = request.app.state.jobs
     jobs.start(name, work, size_of_ledger(folder) if folder else 0)
@@ -136,9 +131,6 @@ def _written(copy: Path) -> tuple[str, int]:
         return at, sum(each.stat().st_size for each in copy.rglob("*") if each.is_file())
     except OSError:
         return "", 0
-
-
-# -- background jobs ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +200,3 @@ class Jobs:
     def get(self, name: str) -> Job | None:
         """The state of a job; None if it was never started."""
         return self._jobs.get(name)
-
-
-routes: list[BaseRoute] = [
-    Route("/integrity", _show, methods=["GET"]),
-    Route("/integrity/verify", _look, methods=["POST"]),
-    Route("/integrity/check", _look, methods=["POST"]),
-    Route("/integrity/backup", _backup, methods=["POST"]),
-    Route("/integrity/checkpoint", _checkpoint, methods=["POST"]),
-]

@@ -10,8 +10,6 @@ Opening a page imports what was edited in its file, so the page shows what the f
 its successor, as a difference.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +19,6 @@ from typing import Any
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief
@@ -50,7 +47,7 @@ _NOT_A_NAME = re.compile(r"[^\w]+")
 # -- all pages ---------------------------------------------------------------------------------------------------------
 
 
-async def _list(request: Request) -> Response:
+async def list_pages(request: Request) -> Response:
     words = request.query_params.get("q", "").strip()
     found = await with_memory(request, lambda memory: _overview(memory, words))
     done = DONE.get(request.query_params.get("done", ""), "")
@@ -69,14 +66,11 @@ def _overview(memory: Memory, words: str) -> dict[str, Any]:
             groups.append({"title": title, "pages": active[:_PAGES], "count": len(active)})
     entries = memory.pages.search(words, top_k=_MATCHES, include_superseded=True) if words else []
     return {
-        "words": words,
-        "groups": groups,
+        "words": words, "groups": groups,
         "archived": [(name, info) for name, info in found if info.status != "active"][:_PAGES],
-        "matches": [(entry.path.rpartition("/")[2].removesuffix(".md"), entry) for entry in entries],
-        "is_empty": not any(info.entry_count for info in infos),
-        "seq": seq,
-        "kinds": _KINDS,
-    }
+        "matches": [(called(entry), entry) for entry in entries],
+        "is_empty": not any(info.entry_count for info in infos), "seq": seq, "kinds": _KINDS,
+    }  # fmt: skip
 
 
 def _matches(info: PageInfo, words: str) -> bool:
@@ -84,7 +78,7 @@ def _matches(info: PageInfo, words: str) -> bool:
     return all(word in named for word in words.casefold().split())
 
 
-async def _create(request: Request) -> Response:
+async def create(request: Request) -> Response:
     """Add a page's first entry, which makes the page; or import what was edited in any file."""
     form = await read_form(request)
     if form.get("do") == "sync":
@@ -111,12 +105,10 @@ class Card:
     earlier: list[tuple[str, tuple[Piece, ...]]]
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     name, query = request.path_params["name"], request.query_params
     if "edit" in query:
-        draft = await with_memory(
-            request, lambda memory: new_draft(memory, query["edit"], page=resolved(memory, name))
-        )  # fmt: skip
+        draft = await with_memory(request, lambda memory: new_draft(memory, query["edit"], page=resolved(memory, name)))
         return draft_form(request, draft)
     earlier, before = "earlier" in query, query.get("before", "")
     page = await with_memory(request, lambda memory: _view(memory, resolved(memory, name), earlier, before))
@@ -183,14 +175,12 @@ def _earlier(entry: PageEntry, before: dict[str, PageEntry]) -> list[tuple[str, 
     return versions
 
 
-async def _act(request: Request) -> Response:
+async def act(request: Request) -> Response:
     """Do what one of the page's forms says."""
     form, given = await read_form(request), request.path_params["name"]
     name, action = await with_memory(request, lambda memory: resolved(memory, given)), form.get("do", "")
     if action == "change":
-        return await revise(
-            request, form, lambda memory, *change: memory.pages.supersede(name, *change).id, page=name
-        )  # fmt: skip
+        return await revise(request, form, lambda memory, *change: memory.pages.supersede(name, *change).id, page=name)
     if action == "add":
         return await _add(request, name, form)
 
@@ -230,11 +220,3 @@ def _append(memory: Memory, name: str, form: Mapping[str, str]) -> str:
     key = f"page:{form['once']}" if form.get("once") else ""
     memory.pages.append(name, form.get("text", "").strip("\n"), tags, idempotency_key=key)
     return "masked" if memory.masked else "added"
-
-
-routes: list[BaseRoute] = [
-    Route("/pages", _list, methods=["GET"]),
-    Route("/pages", _create, methods=["POST"]),
-    Route("/pages/{name}", _show, methods=["GET"]),
-    Route("/pages/{name}", _act, methods=["POST"]),
-]

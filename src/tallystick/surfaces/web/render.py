@@ -4,8 +4,6 @@ All stored text goes through the template's escaping: nothing here or in a templ
 `web/markdown` made of it. A form is accepted only with the CSRF token of its session.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from hmac import compare_digest

@@ -5,14 +5,11 @@ digest, and an action that has changed since is refused. Reading answers nothing
 line; here each change is taken apart, so that the difference can be marked in the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.belief import Belief
@@ -42,7 +39,7 @@ _DONE = {
 }  # fmt: skip
 
 
-async def _list(request: Request) -> Response:
+async def list_reviews(request: Request) -> Response:
     show, number = request.query_params.get("show", ""), request.query_params.get("page", "1")
     if show not in ("", *STATUSES[1:]) or not is_number(number) or not 0 < int(number) < 1 << 40:
         raise Refused("no such list of reviews; start again at /reviews")
@@ -60,19 +57,11 @@ def _queue(memory: Memory, show: str, page: int) -> dict[str, Any]:
     some, next_pending = _page(pending, page, _PENDING)
     older, next_answered = _page(answered, page, _ANSWERED)
     return {
-        "pending": len(pending),
-        "quarantined": sum(each.action.kind == _QUARANTINED for each in pending),
-        "shown": [_view(memory, each) for each in some],
-        "answered": older,
-        "next_pending": next_pending,
-        "next_answered": next_answered,
-        "show": show,
-        "page": page,
-        "size": memory.ledger.size,
-        "may_answer": memory.reviews.may_answer(),
-        "may_write": memory.writable,
-        "trouble": memory.trouble,
-    }
+        "pending": len(pending), "quarantined": sum(each.action.kind == _QUARANTINED for each in pending),
+        "shown": [_view(memory, each) for each in some], "answered": older, "next_pending": next_pending,
+        "next_answered": next_answered, "show": show, "page": page, "size": memory.ledger.size,
+        "may_answer": memory.reviews.may_answer(), "may_write": memory.writable, "trouble": memory.trouble,
+    }  # fmt: skip
 
 
 def _page(found: Sequence[Review], number: int, size: int) -> tuple[Sequence[Review], int | None]:
@@ -81,7 +70,7 @@ def _page(found: Sequence[Review], number: int, size: int) -> tuple[Sequence[Rev
     return found[stop - size : stop], number + 1 if len(found) > stop else None
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     name = request.path_params["name"]
     return render(request, "review.html", one=await with_memory(request, lambda memory: _one(memory, name)))
 
@@ -90,15 +79,12 @@ def _one(memory: Memory, name: str) -> dict[str, Any]:
     found = memory.reviews.get(name)
     outcome, now = ("", None) if found.is_open else _outcome(memory, found)
     return {
-        "view": _view(memory, found, as_asked=not found.is_open),
-        "outcome": outcome,
-        "now": now,
-        "may_answer": memory.reviews.may_answer(),
-        "may_write": memory.writable,
-    }
+        "view": _view(memory, found, as_asked=not found.is_open), "outcome": outcome, "now": now,
+        "may_answer": memory.reviews.may_answer(), "may_write": memory.writable,
+    }  # fmt: skip
 
 
-async def _answer(request: Request) -> Response:
+async def answer(request: Request) -> Response:
     name, fields = request.path_params["name"], await read_form(request)
     is_approval = request.url.path.endswith("/approve")
     return redirect(await with_memory(request, lambda memory: _save(memory, name, fields, is_approval=is_approval)))
@@ -146,14 +132,10 @@ def _view(memory: Memory, review: Review, *, as_asked: bool = False) -> dict[str
         cut = each._replace(text=excerpt(each.text, _CHANGE), was=was)
         changes.append((cut, diff_pieces(was, cut.text) if was is not None and not cut.name else []))
     return {
-        "review": review,
-        "title": _title(review, found),
-        "changes": changes,
-        "client": client(action.by),
+        "review": review, "title": _title(review, found), "changes": changes, "client": client(action.by),
         "command": command_for(memory, f"review approve {review.id[-6:]}"),
-        "is_granted": bool(review.marker) and review.status == "waiting",
-        "is_quarantined": action.kind == _QUARANTINED,
-    }
+        "is_granted": bool(review.marker) and review.status == "waiting", "is_quarantined": action.kind == _QUARANTINED,
+    }  # fmt: skip
 
 
 def _belief(memory: Memory, version: str, path: str, moment: int | None) -> Belief | None:
@@ -185,11 +167,3 @@ def _outcome(memory: Memory, review: Review) -> tuple[str, Belief | None]:
     if review.status == "rejected":
         return ("It was forgotten." if action.kind == _QUARANTINED else "Nothing was changed."), now
     return "Its subject changed before it was answered. Nothing was changed; the request can be made again.", now
-
-
-routes: list[BaseRoute] = [
-    Route("/reviews", _list, methods=["GET"]),
-    Route("/reviews/{name}", _show, methods=["GET"]),
-    Route("/reviews/{name}/approve", _answer, methods=["POST"]),
-    Route("/reviews/{name}/reject", _answer, methods=["POST"]),
-]

@@ -10,8 +10,6 @@
 Other parameters are ignored. Searching leaves no receipt and counts as no use.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,12 +21,11 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused, TallystickError
-from tallystick.surfaces.present.time import read_moment
+from tallystick.surfaces.present.names import read_moment
 from tallystick.surfaces.server.http_status import status_of
 from tallystick.surfaces.web.filters import words
 from tallystick.surfaces.web.render import page_of, read_form, redirect, render, with_memory
@@ -84,7 +81,7 @@ class Place(NamedTuple):
     at: str = ""  # empty: now
 
 
-async def _search(request: Request) -> Response:
+async def search(request: Request) -> Response:
     typed, status, task = _typed(request.query_params), 200, None
     try:
         form = _parse(typed)
@@ -108,7 +105,7 @@ async def _warm_up(request: Request) -> None:
         await with_memory(request, lambda memory: memory.recall("anything", k=1, receipt=False))
 
 
-async def _outcome(request: Request) -> Response:
+async def report_outcome(request: Request) -> Response:
     """Record that a memory helped or misled, and show the same results again."""
     fields = await read_form(request)
     name, how = fields.get("name", ""), fields.get("how", "")
@@ -116,9 +113,6 @@ async def _outcome(request: Request) -> Response:
         raise Refused("name a memory, and whether it helped or misled; use the buttons on the search page", "required")
     await with_memory(request, lambda memory: memory.outcome([name], _OUTCOMES[how]))
     return redirect(SearchForm(_typed(dict(parse_qsl(fields.get("back", ""))))).address(noted=how))
-
-
-# -- the question ------------------------------------------------------------------------------------------------------
 
 
 def _typed(query: Mapping[str, str]) -> dict[str, str]:
@@ -133,15 +127,10 @@ def _parse(typed: Mapping[str, str]) -> SearchForm:
     """The form with its moment and budget read; refused if they are invalid."""
     moment, budget = typed["when"] or typed["at"], typed["budget"] if typed["frame"] else ""
     if len(moment) > 40:
-        raise Refused(
-            "not a moment; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time"
-        )
+        raise Refused("not a moment; write an event's number, a date (2026-05-03) or a time (2026-05-03T14:00)", "time")
     if budget and (not (budget.isascii() and budget.isdigit()) or len(budget) > _DIGITS):
         raise Refused("a budget is a number of tokens, like 500")
     return SearchForm(typed, read_moment(moment) if moment else None, int(budget) if budget else None)
-
-
-# -- the answer --------------------------------------------------------------------------------------------------------
 
 
 def _results(memory: Memory, form: SearchForm, *, error: str = "") -> dict[str, Any]:
@@ -152,14 +141,11 @@ def _results(memory: Memory, form: SearchForm, *, error: str = "") -> dict[str, 
         recalled = memory.recall(form.question, k=_HITS, explain=True, **form.options())
     hits = [*(recalled or ()), *(framed.hits if framed else ())]
     return {
-        "form": form,
-        "place": _place(memory, form.moment),
-        "frames": [(frame.name, frame.token_budget) for frame in memory.frames],
-        "recalled": recalled,
-        "framed": framed,
+        "form": form, "place": _place(memory, form.moment),
+        "frames": [(frame.name, frame.token_budget) for frame in memory.frames], "recalled": recalled, "framed": framed,
         "pages": {about: page_of(memory, about) for about in {hit.about for hit in hits if hit.what == "belief"}},
         "error": error,
-    }
+    }  # fmt: skip
 
 
 def _place(memory: Memory, moment: int | datetime | None) -> Place:
@@ -177,9 +163,3 @@ def _time(memory: Memory, seq: int) -> str:
     """The time of that event, or of the next one if it is another user's or not in this folder; empty if none is."""
     event = next(iter(memory.log(seq)), None)
     return event.ts if event else ""
-
-
-routes: list[BaseRoute] = [
-    Route("/search", _search, methods=["GET"]),
-    Route("/search/outcome", _outcome, methods=["POST"]),
-]

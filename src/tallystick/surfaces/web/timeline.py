@@ -10,8 +10,6 @@ Reading signs nothing. A proof leads to the last checkpoint that covers the even
 this folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
@@ -20,16 +18,14 @@ from urllib.parse import urlencode
 import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.surfaces.present.beliefs import STEPS
 from tallystick.surfaces.present.events import EventSummary, event_summary
-from tallystick.surfaces.present.names import short_id
+from tallystick.surfaces.present.names import day_name, day_of, short_id
 from tallystick.surfaces.present.text import short, shown_in_json
-from tallystick.surfaces.present.time import day_name, day_of
 from tallystick.surfaces.web.filters import client, segment
 from tallystick.surfaces.web.render import command_for, is_number, page_of, read_form, redirect, render, with_memory
 from tallystick.surfaces.web.reviews import question
@@ -75,7 +71,7 @@ _TONES = {  # the colours of their chips
 # -- the list ----------------------------------------------------------------------------------------------------------
 
 
-async def _list(request: Request) -> Response:
+async def list_events(request: Request) -> Response:
     filters = {name: request.query_params.get(name, "").strip()[:_FIELD] for name in _FIELDS}
     before, after = (_number(request, name) for name in ("before", "after"))
     found = await with_memory(request, lambda memory: _timeline(memory, filters, before, after))
@@ -190,12 +186,12 @@ def _subject(memory: Memory, event: Event) -> str:
 # -- one event ---------------------------------------------------------------------------------------------------------
 
 
-async def _show(request: Request) -> Response:
+async def show(request: Request) -> Response:
     seq = _seq(request)
     return render(request, "event.html", view=await with_memory(request, lambda memory: _view(memory, seq)))
 
 
-async def _sign(request: Request) -> Response:
+async def sign(request: Request) -> Response:
     """Sign a checkpoint, so that the proof convinces others too."""
     seq = _seq(request)
     await read_form(request)
@@ -203,7 +199,7 @@ async def _sign(request: Request) -> Response:
     return redirect(f"/timeline/{seq}#proof")
 
 
-async def _proof_file(request: Request) -> Response:
+async def proof_file(request: Request) -> Response:
     """The proof as the file that `tallystick ledger prove --check` reads."""
     seq = _seq(request)
     text = await with_memory(request, lambda memory: memory.ledger.proof(_event(memory, seq).seq).text)
@@ -239,24 +235,10 @@ def _view(memory: Memory, seq: int) -> dict[str, Any]:
     signed = {each.size: each.at for each in memory.ledger.checkpoints() if not each.trouble}
     file = f"event-{seq}.proof.txt"
     return {
-        **in_words(memory, event, _WHOLE),
-        "body": body[:_JSON],
-        "is_cut": len(body) > _JSON,
-        "earlier": earlier[0].seq if earlier else None,
-        "later": later[0].seq if later and later[0].seq > seq else None,
-        "proof": proof,
-        "error": error,
-        "header": proof.event if proof else {},
-        "signed_at": signed.get(proof.size, "") if proof else "",
-        "may_sign": memory.writable,
+        **in_words(memory, event, _WHOLE), "body": body[:_JSON], "is_cut": len(body) > _JSON,
+        "earlier": earlier[0].seq if earlier else None, "later": later[0].seq if later and later[0].seq > seq else None,
+        "proof": proof, "error": error, "header": proof.event if proof else {},
+        "signed_at": signed.get(proof.size, "") if proof else "", "may_sign": memory.writable,
         "log": command_for(memory, f"log {seq} --json", takes_user=False),
         "check": f"tallystick ledger prove --check {file} --key '{proof.key}'" if proof and proof.key else "",
-    }
-
-
-routes: list[BaseRoute] = [
-    Route("/timeline", _list, methods=["GET"]),
-    Route("/timeline/{seq}", _show, methods=["GET"]),
-    Route("/timeline/{seq}/sign", _sign, methods=["POST"]),
-    Route("/timeline/{seq}/proof.txt", _proof_file, methods=["GET"]),
-]
+    }  # fmt: skip

@@ -4,8 +4,6 @@ Both answer with one text, which is the JSON of their structure, as that client 
 it, next to its source. A document is a belief or an episode; its address is that of its page.
 """
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -4,8 +4,6 @@ The answers are word for word those that the model was trained on, so the text o
 files are part of the memory (see `memory/exchange/files`): there is no folder on the disk, and no path leads out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Literal

@@ -3,17 +3,14 @@
 The reading tools give pages and entries as data; the writing tools append an entry, or supersede one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tallystick.records.page import PageEntry
 from tallystick.records.review import Applied
-from tallystick.surfaces.mcp.format import NOTICE, exactly, fenced, label, named
+from tallystick.surfaces.mcp.format import Data, exactly, fenced, label, named
 from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, aliases, maybe
-from tallystick.surfaces.mcp.tools.read import Data
 from tallystick.surfaces.server.worker import CallContext
 
 _PATH = "The page: its file name, with or without .md, like person-ana"
@@ -50,7 +47,7 @@ class Entry(BaseModel):
     rank: int | None = maybe("Its place among the results")
 
     @classmethod
-    def of(cls, entry: PageEntry, rank: int | None = None) -> Entry:
+    def of(cls, entry: PageEntry, rank: int | None = None) -> "Entry":
         return cls(
             id=entry.id, path=entry.path, timestamp=entry.at, tags=list(entry.tags), content=entry.text,
             superseded_by=entry.superseded_by or None, rank=rank,
@@ -72,7 +69,7 @@ class Stands(BaseModel):
     superseded_by: str | None = maybe("The entry that replaced it")
 
     @classmethod
-    def of(cls, entry: PageEntry) -> Stands:
+    def of(cls, entry: PageEntry) -> "Stands":
         fields = Entry.of(entry).model_dump(exclude={"path", "rank", "content"})
         return cls(**fields, body=entry.text)
 
@@ -117,7 +114,7 @@ class Page(File, Data):
 
     def text(self) -> str:
         head = f"{named(self.path)} {label(status=self.status, entries=self.entry_count, updated=self.updated[:19])}"
-        return "\n".join([NOTICE, head, *fenced(self.description), *_lines(self.entries)])
+        return self.noticed([head, *fenced(self.description), *_lines(self.entries)])
 
 
 def _read(context: CallContext, args: ReadArgs) -> Page:
@@ -142,7 +139,7 @@ class Found(Data):
     results: list[Entry] = Field(description="Best first")
 
     def text(self) -> str:
-        return "\n".join([NOTICE, *_lines(self.results)]) if self.results else "No entries match."
+        return self.noticed(_lines(self.results)) if self.results else "No entries match."
 
 
 def _search(context: CallContext, args: SearchArgs) -> Found:
@@ -163,7 +160,7 @@ class Recent(Data):
     entries: list[Entry] = Field(description="Newest first")
 
     def text(self) -> str:
-        return "\n".join([NOTICE, *_lines(self.entries)]) if self.entries else "No entries match."
+        return self.noticed(_lines(self.entries)) if self.entries else "No entries match."
 
 
 def _recent(context: CallContext, args: RecentArgs) -> Recent:

@@ -1,7 +1,5 @@
 """The tools that every server has, in their order. Eight are the most that a model should have to choose from."""
 
-from __future__ import annotations
-
 from tallystick.surfaces.mcp.tool import Tool
 from tallystick.surfaces.mcp.tools.read import GET, RECALL, TIMELINE
 from tallystick.surfaces.mcp.tools.write import FORGET, REMEMBER, REVIEW, REVISE, STATUS

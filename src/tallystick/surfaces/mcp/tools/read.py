@@ -1,8 +1,6 @@
 """The tools that read: recall, get, timeline."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Literal
@@ -10,46 +8,20 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from tallystick.memory.memory import Memory
+from tallystick.records import operations
 from tallystick.records.belief import Belief
 from tallystick.records.clock import just_before, stamp
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-)
-from tallystick.surfaces.mcp.format import (
-    NOTICE,
-    Note,
-    cut,
-    exactly,
-    fenced,
-    label,
-    named,
-    of_belief,
-    of_episode,
-    of_hit,
-)
-from tallystick.surfaces.mcp.tool import Answer, Args, Count, Name, Names, Tool, When, aliases, maybe, moment
-from tallystick.surfaces.present.time import read_date, read_time
+from tallystick.surfaces.mcp.format import Data, Note, cut, exactly, fenced, label, named, of_belief, of_episode, of_hit
+from tallystick.surfaces.mcp.tool import Args, Count, Name, Names, Tool, When, aliases, maybe, moment
+from tallystick.surfaces.present.names import read_date, read_time
 from tallystick.surfaces.server.worker import CallContext
 
 DEFAULT_FRAME = "attention"
 _FILTERS = ("about", "tags", "kinds", "what", "since", "until")
 _NOTHING = "Nothing in memory answers this."
-
-
-class Data(Answer):
-    """An answer with stored text in it."""
-
-    notice: str = Field(default=NOTICE, description="What the stored text is, and is not.")
-
-
-# -- recall ------------------------------------------------------------------------------------------------------------
+_CHUNK = 400  # events that are read at once
 
 
 class RecallArgs(Args):
@@ -101,13 +73,13 @@ class RecallResult(Data):
 
     def _text(self) -> str:
         if self.filled is not None:
-            return "\n".join([NOTICE, *fenced(self.filled, "")]) if self.filled else _NOTHING
+            return self.noticed(fenced(self.filled, "")) if self.filled else _NOTHING
         if not self.notes:
             near = ", ".join(f"{exactly(each.id)} ({each.score:.2f})" for each in self.nearest or ())
             return f"{_NOTHING} Closest: {near}." if near else _NOTHING
         lines = [line for number, note in enumerate(self.notes, 1) for line in note.lines(number)]
         more = [f"not served: {exactly(each.id)} ({each.score:.2f})" for each in self.nearly or ()]
-        return "\n".join([NOTICE, *lines, *more])
+        return self.noticed([*lines, *more])
 
 
 def _recall(context: CallContext, args: RecallArgs) -> RecallResult:
@@ -164,8 +136,6 @@ Example: {"question": "what does Ana drink?", "k": 3}""",
     ),
 )  # fmt: skip
 
-# -- get ---------------------------------------------------------------------------------------------------------------
-
 
 class GetArgs(Args):
     id: str = Field(description="A belief's id, its last six characters or its key; or an episode's id.")
@@ -200,7 +170,7 @@ class Got(Data):
         more += [f"  {name}{value}" for name, value in (("", dates), ("depends on ", beliefs)) if value]
         more += [each.line() for each in self.related or ()]
         because = ["  reason:", *fenced(self.reason, "    ")] if self.reason else []
-        return "\n".join([NOTICE, *self.note.lines(1), *more, *because])
+        return self.noticed([*self.note.lines(1), *more, *because])
 
 
 def _get(context: CallContext, args: GetArgs) -> Got:
@@ -240,11 +210,10 @@ Example: {"id": "c4f1a5"}""",
     also=aliases(id="name key memory_id belief belief_id memory uri", believed_at="at", path="branch"),
 )  # fmt: skip
 
-# -- timeline ----------------------------------------------------------------------------------------------------------
-
 _CHANGES = {
-    BELIEF_PUT: "remembered", BELIEF_SUPERSEDE: "revised", BELIEF_TOMBSTONE: "forgotten",
-    BELIEF_INVALIDATE: "proved wrong", EPISODE_PUT: "observed", EPISODE_RETRACT: "taken back",
+    operations.BELIEF_PUT: "remembered", operations.BELIEF_SUPERSEDE: "revised",
+    operations.BELIEF_TOMBSTONE: "forgotten", operations.BELIEF_INVALIDATE: "proved wrong",
+    operations.EPISODE_PUT: "observed", operations.EPISODE_RETRACT: "taken back",
 }  # fmt: skip
 
 
@@ -291,9 +260,8 @@ class Timeline(Data):
     entries: list[Entry] = Field(description="Oldest first.")
 
     def text(self) -> str:
-        if not self.entries:
-            return "No entries match."
-        return "\n".join([NOTICE, *(line for each in self.entries for line in each.lines())])
+        lines = [line for each in self.entries for line in each.lines()]
+        return self.noticed(lines) if lines else "No entries match."
 
 
 def _timeline(context: CallContext, args: TimelineArgs) -> Timeline:
@@ -318,14 +286,7 @@ def recent(
     last = memory.ledger.size - 1 if until is None else _seq_before(memory, until)
     fields = {"session": session, "agent": agent, "about": about}
     wanted = {name: value for name, value in fields.items() if value is not None}
-    span = limit * 4
-    while True:
-        start = max(last + 1 - span, first)
-        events = [event for event in memory.log(start) if event.op in _CHANGES and event.body is not None]
-        found = list(islice(_backwards(memory, events, first, last, path, wanted), limit))
-        if start == first or len(found) >= limit:
-            return found[::-1]
-        span *= 4
+    return list(islice(_backwards(memory, first, last, path, wanted), limit))[::-1]
 
 
 def _seq_before(memory: Memory, time: str) -> int:
@@ -333,19 +294,19 @@ def _seq_before(memory: Memory, time: str) -> int:
     return memory.seq_at(just_before(stamp(read_time(time))))
 
 
-def _backwards(
-    memory: Memory, events: Sequence[Event], first: int, last: int, path: str, wanted: Mapping[str, str]
-) -> Iterator[Entry]:
+def _backwards(memory: Memory, first: int, last: int, path: str, wanted: Mapping[str, str]) -> Iterator[Entry]:
     """The entries that match, newest first. So a retraction is known before the episode is met."""
     retracted = set[str]()
-    for event in reversed(events):
-        body: dict[str, Any] = event.body or {}
-        if event.op == EPISODE_RETRACT:
-            retracted.update(body["ids"])
-        stated = body.get("belief") or body.get("episode") or {}
-        is_wanted = all(stated.get(name, "") == value for name, value in wanted.items())
-        if is_wanted and first <= event.seq <= last and (not stated or stated.get("path", "") == path):
-            yield from _entries(memory, event, body, event.id in retracted)
+    for stop in range(memory.ledger.size, first, -_CHUNK):
+        for event in memory.log_page(before=stop, limit=_CHUNK, reach=_CHUNK).events:
+            if event.op not in _CHANGES or event.body is None:
+                continue
+            if event.op == operations.EPISODE_RETRACT:
+                retracted.update(event.body["ids"])
+            stated = event.body.get("belief") or event.body.get("episode") or {}
+            is_wanted = all(stated.get(name, "") == value for name, value in wanted.items())
+            if is_wanted and first <= event.seq <= last and (not stated or stated.get("path", "") == path):
+                yield from _entries(memory, event, event.body, event.id in retracted)
 
 
 def _entries(memory: Memory, event: Event, body: dict[str, Any], is_retracted: bool) -> Iterator[Entry]:

@@ -1,7 +1,5 @@
 """The tools that write (remember, revise, forget), and those that look after the memory (review, status)."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -36,9 +34,6 @@ class Fields(Args):
     def given(self, *but: str) -> dict[str, Any]:
         """The fields of the call, without some."""
         return self.model_dump(exclude_none=True, exclude={*but, "path"})
-
-
-# -- remember ----------------------------------------------------------------------------------------------------------
 
 
 class RememberArgs(Fields):
@@ -110,8 +105,6 @@ Example: {"text": "Ana prefers tea over coffee", "about": "person-ana", "tags": 
     ),
 )  # fmt: skip
 
-# -- revise ------------------------------------------------------------------------------------------------------------
-
 
 class ReviseArgs(Fields):
     id: Name
@@ -147,8 +140,6 @@ Example: {"id": "c4f1a5", "text": "Ana switched to coffee", "reason": "she said 
         tags="tag", kind="type", about="entity", path="branch", session="session_id", agent="agent_id",
     ),
 )  # fmt: skip
-
-# -- forget ------------------------------------------------------------------------------------------------------------
 
 _LONGEST = 500  # characters of a text in a preview
 _JUDGED = ("session", "agent", "path", "about", "kind", "tags", "confidence")  # fields that the policy looks at
@@ -230,9 +221,6 @@ Example: {"ids": ["c4f1a5"], "reason": "she moved away", "confirm": true}""",
         path="branch",
     ),
 )  # fmt: skip
-
-
-# -- review ------------------------------------------------------------------------------------------------------------
 
 
 class ReviewArgs(Args):
@@ -327,12 +315,6 @@ Example: {"action": "propose", "kind": "merge", "ids": ["c4f1a5", "9be012"], "re
     ),
 )  # fmt: skip
 
-# -- status ------------------------------------------------------------------------------------------------------------
-
-
-class StatusArgs(Args):
-    pass
-
 
 class Status(Answer):
     beliefs: int = Field(description="The number of current beliefs.")
@@ -354,7 +336,7 @@ class Status(Answer):
         )
 
 
-def _status(context: CallContext, _: StatusArgs) -> Status:
+def _status(context: CallContext, _: Args) -> Status:
     memory = context.memory
     found = memory.status()
     return Status(
@@ -374,5 +356,5 @@ or remember.
 Gives counts, the names of frames, and trouble, if there is any.
 
 Example: {}""",
-    StatusArgs, Status, _status, reads_only=True,
+    Args, Status, _status, reads_only=True,
 )  # fmt: skip
