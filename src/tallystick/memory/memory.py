@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from tallystick.memory.graph.graph import GraphService
     from tallystick.memory.maintenance.tidy import TidyService
     from tallystick.memory.pages.store import PageStore
-    from tallystick.memory.paths.paths import PathService
-    from tallystick.memory.paths.view import PathView
+    from tallystick.memory.paths.paths import PathService, PathView
     from tallystick.records.embedder import Embedder
     from tallystick.records.rule import Consolidated, ConsolidationRule, Extractor
     from tallystick.records.status import Erasure
@@ -190,8 +189,7 @@ class Memory(ReadableMemory):
     @cached_property
     def tidy(self) -> TidyService:
         """Proposals to archive, merge or compact. Nothing is done unless it is applied."""
-        from tallystick.memory.maintenance.tidy import TidyService
-        from tallystick.memory.pages.dormancy import Dormancy
+        from tallystick.memory.maintenance.tidy import Dormancy, TidyService
 
         context = self._context
         pages = Dormancy(context.folder, context.gate, self._services.page_files, context.settings)
@@ -393,7 +391,7 @@ class Memory(ReadableMemory):
 
     def on(self, path: str) -> PathView:
         """This memory, on a path: its calls write to that path and read from it."""
-        from tallystick.memory.paths.view import standing
+        from tallystick.memory.paths.paths import standing
 
         return standing(type(self))(self, self.paths.named(path))
 

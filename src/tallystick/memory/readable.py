@@ -290,24 +290,20 @@ class ReadableMemory:
         What the frame guarantees is in it, or listed in `dropped` with the tokens that it would have needed.
         """
         if quarantined and self._context.gate.trust != "human":
-            raise Refused(
-                "only a person can put pending memories into a frame; leave `quarantined` out", "permission"
-            )
+            raise Refused("only a person can put pending memories into a frame; leave `quarantined` out", "permission")
         frame = self.frames.get(name) if isinstance(name, str) else name
         query = Query(
             question, self._user(user), session=session, agent=agent, path=path, believed_at=believed_at, as_of=as_of,
             filters=filters, without=without, floor=floor, quarantined=quarantined,
         )  # fmt: skip
-        return self._services.recall.frame(
-            query, frame, budget=budget, receipt=receipt, keep_question=keep_question
-        )
+        return self._services.recall.frame(query, frame, budget=budget, receipt=receipt, keep_question=keep_question)
 
     def replay(self, receipt: str, *, question: str = "") -> Replayed:
         """What a receipt says was served, the same question asked again at that place, and what differs and why.
 
         If the receipt did not keep the question, give it.
         """
-        from tallystick.memory.recall.replay import replay
+        from tallystick.memory.recall.recall import replay
 
         return replay(self._services.recall, self.receipts.get(receipt), self.frames, question)
 

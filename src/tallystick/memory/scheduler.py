@@ -21,13 +21,9 @@ class Schedule:
     """Runs everyone's rules in an open memory, each over its own user's episodes, until it is stopped."""
 
     def __init__(
-        self,
-        memory: Memory,
-        *,
-        every: float = EVERY,
-        done: Callable[[Consolidated], None] | None = None,
+        self, memory: Memory, *, every: float = EVERY, done: Callable[[Consolidated], None] | None = None,
         failed: Callable[[str], None] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._memory, self._every, self._done, self._failed = memory, every, done, failed
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None

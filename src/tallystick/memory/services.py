@@ -18,8 +18,7 @@ from tallystick.records.errors import Busy, Unfinished
 from tallystick.records.event import Event
 
 if TYPE_CHECKING:
-    from tallystick.memory.graph.graph import GraphService
-    from tallystick.memory.graph.index import GraphAt
+    from tallystick.memory.graph.graph import GraphAt, GraphService
     from tallystick.memory.pages.files import PagesAt
     from tallystick.memory.pages.follow import PageWriter
     from tallystick.memory.pages.store import PageStore
@@ -66,7 +65,7 @@ class Services:
     @cached_property
     def graph_index(self) -> GraphAt:
         """The tables of the graph."""
-        from tallystick.memory.graph.index import GraphAt
+        from tallystick.memory.graph.graph import GraphAt
 
         return GraphAt(self.context.folder)
 

@@ -48,9 +48,7 @@ def hits_of(
         yield _hit(text, score, why, [first, *rest], block, signals)
 
 
-def _hit(
-    text: str, score: float, why: str, sources: Sequence[Source], block: str, signals: dict[str, float]
-) -> Hit:  # fmt: skip
+def _hit(text: str, score: float, why: str, sources: Sequence[Source], block: str, signals: dict[str, float]) -> Hit:
     first = sources[0]
     return Hit(
         _name(first), text, score, why, first.what, first.kind, first.trust, first.about, first.confidence,

@@ -83,11 +83,11 @@ def test_another_program_and_a_later_one_find_what_was_written_until_its_event_i
     receipts.flush()
 
     with Memory(by="mcp:1") as other:
-        found = ReceiptStore(other._folder, other._context.gate, "me")
+        found = ReceiptStore(other._folder, other._context.gate, "me", print)
         assert found.get(receipt.id) == receipt
         other.ledger.compact()
     with Memory() as later:
-        assert ReceiptStore(later._folder, later._context.gate, "me").all() == [receipt]
+        assert ReceiptStore(later._folder, later._context.gate, "me", print).all() == [receipt]
     memory.ledger.prune(tmp_path / "away")
     assert receipts.all() == []
     with pytest.raises(NotFound, match=receipt.id):
@@ -217,7 +217,7 @@ def test_what_is_hardly_trusted_leaves_no_receipts_and_does_not_say_what_helped(
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        receipts = ReceiptStore(memory._folder, memory._context.gate, "me")
+        receipts = ReceiptStore(memory._folder, memory._context.gate, "me", print)
         receipts.keep(made(memory))
         receipts.flush()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tallystick.recall.pipeline import Ask
     from tallystick.records.recall import Query
 
-NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
+KEPT_NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
 
 _KEPT = ("session", "agent", "path", "floor", "quarantined", "by_words", "budget")
 _BEYOND = 1 << 62  # more than anyone has memories
@@ -83,7 +83,7 @@ def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, An
     if ask.scope.as_of is not None:
         given["as_of"] = ask.scope.as_of
     if stamp(ask.now) != at:
-        given[NOW] = stamp(ask.now)
+        given[KEPT_NOW] = stamp(ask.now)
     if not ask.question.strip():
         given[BLANK] = True
     return given

@@ -30,17 +30,9 @@ _OWN: dict[str, ModuleType] = {
 
 
 def import_from(
-    services: Services,
-    episodes: EpisodeStore,
-    source: str | Path | bytes,
-    *,
-    format: str,
-    quarantine: bool,
-    mine: bool,
-    user: str,
-    dry_run: bool,
-    on_progress: Callable[[int], None] | None,
-) -> Imported:
+    services: Services, episodes: EpisodeStore, source: str | Path | bytes, *, format: str, quarantine: bool,
+    mine: bool, user: str, dry_run: bool, on_progress: Callable[[int], None] | None,
+) -> Imported:  # fmt: skip
     """Import a file, a folder, a zip, or the bytes of a file, and return what came in and what did not."""
     context = services.context
     if format and format not in formats():

@@ -168,18 +168,10 @@ class FactService:
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def query(
-        self,
-        pattern: FactPattern | None = None,
-        *,
-        subject: str | None = None,
-        predicate: str | None = None,
-        object: str | None = None,
-        agent: str | None = None,
-        user: str | None = None,
-        as_of: date | str | None = None,
-        believed_at: Moment | None = None,
-        quarantined: bool = False,
-    ) -> list[Fact]:
+        self, pattern: FactPattern | None = None, *, subject: str | None = None, predicate: str | None = None,
+        object: str | None = None, agent: str | None = None, user: str | None = None, as_of: date | str | None = None,
+        believed_at: Moment | None = None, quarantined: bool = False,
+    ) -> list[Fact]:  # fmt: skip
         """The facts that fit, oldest first: those that are true now, as far as we know now.
 
         `as_of` asks what was true then; `believed_at`, what was believed then. Each may be given without the other.

@@ -29,9 +29,8 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.ledger.checkpoint import Keyring
     from tallystick.ledger.proof import Proof, Tree
     from tallystick.records.progress import Progress
-    from tallystick.records.status import ChainFile, Kept
+    from tallystick.records.status import ChainFile, Kept, Report
     from tallystick.records.times import Span
-    from tallystick.records.verification import Report
     from tallystick.stores.open_folder import OpenFolder
 
 

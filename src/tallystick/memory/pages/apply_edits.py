@@ -17,13 +17,12 @@ from tallystick.decide import beliefs as decide, pages as decide_page, review_re
 from tallystick.memory.pages.files import PagesAt
 from tallystick.projections.markdown import Entry as Written
 from tallystick.projections.markdown.heading import is_id
+from tallystick.projections.markdown.parse import same_words
 from tallystick.projections.pages import edits
-from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.edits import Change, Compared
 from tallystick.projections.pages.fold import tags_shown
-from tallystick.projections.pages.paragraphs import same_words
 from tallystick.projections.pages.render import Completion
-from tallystick.projections.pages.rows import Entry
+from tallystick.projections.pages.rows import Base, Entry
 from tallystick.records import ids
 from tallystick.records.belief import Version
 from tallystick.records.clock import stamp

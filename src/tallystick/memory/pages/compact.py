@@ -30,7 +30,7 @@ from tallystick.projections.markdown.compact.check import Loss, loss, preserved
 from tallystick.projections.markdown.compact.notes import Pairs, Statement, ends, parted
 from tallystick.projections.markdown.compact.propose import fold
 from tallystick.projections.markdown.heading import is_id
-from tallystick.projections.markdown.tag import tag_of
+from tallystick.projections.markdown.names import tag_of
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
 from tallystick.projections.pages.fold import tags_shown
@@ -337,15 +337,11 @@ def _tags(take: Take, row: Entry, tags: tuple[str, ...]) -> tuple[str, ...]:
 def read_rewrite(text: object, page: Page) -> Page:
     """The rewrite, in the time zone of its page. Refused, if it is not text."""
     if not isinstance(text, str) or not text.strip():
-        raise Refused(
-            "a rewrite must be the Markdown of the whole page; it is empty", "required"
-        )
+        raise Refused("a rewrite must be the Markdown of the whole page; it is empty", "required")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Refused(
-            f"character {error.start} of the rewrite is a lone surrogate; decode it again", "text"
-        ) from None
+        raise Refused(f"character {error.start} of the rewrite is a lone surrogate; decode it again", "text") from None
     return parse(text, page.zone)
 
 
@@ -390,9 +386,7 @@ def statements(rewrite: Page, page: Page, before: Sequence[Statement]) -> list[S
         if entry.id or entry.body.strip():
             time = on_the_clock(entry.at, page.zone) if entry.at else entry.time
             is_struck = not entry.superseded_by and (entry.is_retracted or entry.is_struck)
-            found.append(
-                Statement(entry.id, time, entry.body, tags, entry.superseded_by, is_struck, entry.supersedes)
-            )
+            found.append(Statement(entry.id, time, entry.body, tags, entry.superseded_by, is_struck, entry.supersedes))
     return found
 
 

@@ -23,10 +23,9 @@ from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.markdown import Page, parse
 from tallystick.projections.markdown.zone import zone_name, zone_named
 from tallystick.projections.pages import render
-from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, Rendering
-from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.pages.rows import Entry, File, digest_of, mark_of
 from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Busy, NotWritten, Refused
@@ -201,9 +200,7 @@ class PagesAt(Follower[PagesFile]):
         if is_plain and (patched := render.patched(read.data, file, due, self.zone)):
             return patched
         page, is_seen = page or self.parsed(file, read), file.digest is not None
-        return render.changed(
-            page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen
-        )  # fmt: skip
+        return render.changed(page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen)
 
     def _zone_in(self, file: File, page: Page | None) -> str:
         try:

@@ -11,7 +11,7 @@ from tallystick.memory.core.arguments import check_names, checked_list
 from tallystick.records.errors import NotFound
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import thing
-from tallystick.records.relation import Neighbour
+from tallystick.records.recall import Neighbour
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -29,16 +29,9 @@ class FeedbackService:
         self._receipts, self._episodes = receipts, episodes
 
     def outcome(
-        self,
-        names: Iterable[str] = (),
-        signal: float = 1.0,
-        *,
-        weight: float = 1.0,
-        receipt: str = "",
-        reason: str = "",
-        user: str | None = None,
-        path: str = "",
-    ) -> list[str]:
+        self, names: Iterable[str] = (), signal: float = 1.0, *, weight: float = 1.0, receipt: str = "",
+        reason: str = "", user: str | None = None, path: str = "",
+    ) -> list[str]:  # fmt: skip
         """Say what came of using memories: 1 if they helped, 0 if they misled. Returns the ids that it counts for.
 
         They are named by key or id, or by the `receipt` of the recall that served them; what was erased since is not.

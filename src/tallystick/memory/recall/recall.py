@@ -13,18 +13,27 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tallystick.decide.trust import withheld
 from tallystick.memory import settings
-from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
+from tallystick.memory.core.arguments import (
+    KEPT_NOW,
+    can_be_written,
+    check,
+    check_frame,
+    check_names,
+    number_to_keep,
+    to_keep,
+)
 from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.recall.vector_maker import VectorMaker, making
 from tallystick.memory.trust.sources import withheld_episode
 from tallystick.records.belief import Moment
 from tallystick.records.clock import parse_moment, said_time, stamp
-from tallystick.records.errors import Refused
-from tallystick.records.recall import FilledFrame, Frame, Hit, NearMiss, Query, RecallResult, Receipt
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.recall import BLANK, FilledFrame, Frame, Hit, NearMiss, Query, RecallResult, Receipt, Replayed
 from tallystick.records.trust import Distrust
 from tallystick.text.claims import Claim, claim_of, conflict, gist
 
@@ -178,7 +187,7 @@ class RecallService:
         self._prepare(ask, on_progress)
         ledger, incomplete = self._folder.ledger, ""
         with ledger.reading():
-            given = partial(work, ask=ask, meaning=self._means(ask), erasures=ledger.standing.erasures)
+            given = partial(work, ask=ask, meaning=self._plain if ask.by_words else self.meaning, erasures=ledger.standing.erasures)
             try:
                 found = self._index.read(given, on_progress, at=ask.scope.at)
                 if not ask.by_words:
@@ -301,7 +310,7 @@ class RecallService:
             frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared,
             cut=cut, more=more,
         )  # fmt: skip
-        if self._compared.is_large():
+        if self._compared.letters > _MOST:
             del self._compared
         changed = self._content()
         if ask.scope.is_nobodys():
@@ -335,12 +344,9 @@ class RecallService:
         """The tokens of lines, and of whole frames, which are counted more than once while they are filled."""
         return lru_cache(_LINES)(self.meaning.count), lru_cache(_PAGES)(self.meaning.count)
 
-    def _means(self, ask: Ask) -> VectorSearch:
-        """A query by words alone needs no embedder, and reports no missing one."""
-        return self._plain if ask.by_words else self.meaning
-
     @cached_property
     def _plain(self) -> VectorSearch:
+        """A query by words alone needs no embedder, and reports no missing one."""
         from tallystick.recall.vectors import VectorSearch
 
         return VectorSearch(None, None, None)
@@ -517,11 +523,7 @@ class Compared:
     def __init__(self) -> None:
         self._gists: dict[str, str] = {}
         self._claims: dict[_Said, Claim | None] = {}
-        self._letters = 0
-
-    def is_large(self) -> bool:
-        """Whether it holds so much that it is better thrown away."""
-        return self._letters > _MOST
+        self.letters = 0
 
     def is_repeat(self, one: str, other: str) -> bool:
         """Whether two texts say the same in nearly the same words."""
@@ -544,7 +546,7 @@ class Compared:
         """What two texts must share to say the same."""
         if text not in self._gists:
             self._gists[text] = gist(text)
-            self._letters += _LEAST + len(text)
+            self.letters += _LEAST + len(text)
         return self._gists[text]
 
     def _claim(self, hit: Hit) -> Claim | None:
@@ -553,5 +555,78 @@ class Compared:
         said = hit.text, hit.triple
         if said not in self._claims:
             self._claims[said] = claim_of(*said)
-            self._letters += _LEAST + len(hit.text)
+            self.letters += _LEAST + len(hit.text)
         return self._claims[said]
+
+
+# -- replay: a recorded query again, at the place of the ledger where it was asked -------------------------------------
+
+
+_TODAYS = "how used and fresh a memory is, and in a large folder how rare words are, are today's"
+_CLOSE = 0.005  # scores that differ by less are the same
+
+
+def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question: str = "") -> Replayed:
+    """The recorded answer, the answer now, and what differs.
+
+    The beliefs of then are known to the event. What is not: how often a memory had been used and how fresh it was, how
+    rare words were in a large folder, and frames that were redefined since. Those are today's, and the answer says so.
+    """
+    asked, given = receipt.question or question, dict[str, Any](receipt.asked)
+    recorded = recall.served(receipt)
+    if not given.pop(BLANK, False) and not asked:
+        note = "the question was not kept: give it, to put it again"
+        return Replayed(receipt.id, "", recorded, (), (), (note,), was_put=False)
+    notes = [_TODAYS]
+    if receipt.frame:
+        try:
+            given["frame"] = frames.get(receipt.frame)
+        except NotFound:
+            note = f"the frame {receipt.frame} is gone; put again without it"
+            notes.append(note)
+    if receipt.embedder:
+        recall.embed(user=receipt.user)  # what was answered with vectors is not compared with words
+    if receipt.embedder and receipt.embedder != recall.meaning.key:
+        notes.append(f"the vectors were made by {receipt.embedder}, and are by {recall.meaning.key or 'nobody'} now")
+    again, sources = _again(recall, receipt, asked, given)
+    notes += _moved(receipt, again, sources)
+    differs = tuple(_differences(receipt, recorded, again, sources))
+    return Replayed(receipt.id, asked, recorded, tuple(again), differs, tuple(notes))
+
+
+def _again(
+    recall: RecallService, receipt: Receipt, question: str, given: dict[str, Any]
+) -> tuple[list[Hit], list[str]]:  # fmt: skip
+    budget, frame = given.pop("budget", None), given.pop("frame", None)
+    then = datetime.fromisoformat(given.pop(KEPT_NOW, receipt.at))
+    given.setdefault("believed_at", receipt.head[0])
+    query = Query(question, receipt.user, k=receipt.k or None, frame=frame, **given)
+    if frame is not None and receipt.k == 0:
+        filled, sources, *_ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
+        return list(filled.hits), sources
+    found = recall.answered(recall.asking(query, then))
+    return list(found), list(found.served)
+
+
+def _moved(receipt: Receipt, again: list[Hit], sources: list[str]) -> list[str]:
+    """By how much scores moved at most, which statistics alone can do."""
+    now = {source: hit.score for source, hit in zip(sources, again, strict=True)}
+    limit = max((abs(now[source] - score) for source, score in receipt.hits if source in now), default=0.0)
+    return [f"scores moved, by {limit:.3f} at most"] if limit > _CLOSE else []
+
+
+def _differences(receipt: Receipt, recorded: tuple[Hit | str, ...], again: list[Hit], sources: list[str]) -> list[str]:
+    """What differs, a line each."""
+    before, after = [source for source, _ in receipt.hits], sources
+    scores = dict(zip(sources, again, strict=True))
+    found = []
+    for place, source in enumerate(before):
+        hit = recorded[place]
+        if isinstance(hit, str):
+            found.append(f"{source} was served, and its words are gone")
+        elif source not in scores:
+            found.append(f"{hit.id} was served, and would not be: other memories score above it now")
+    found += [f"{hit.id} was not served, and would be" for source, hit in scores.items() if source not in before]
+    if not found and before != after:
+        found.append("the same memories, in another order")
+    return found

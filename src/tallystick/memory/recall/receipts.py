@@ -12,7 +12,7 @@ look useful.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from tallystick.decide import usage as decide
@@ -35,10 +35,8 @@ MOST = 4096  # that wait at most, while a batch is open
 class ReceiptStore:
     """The receipts of one memory, those that wait to be written among them. Safe to use from several threads."""
 
-    def __init__(
-        self, folder: OpenFolder, gate: WriteGate, user: str, tell: Callable[[str], None] | None = None
-    ) -> None:  # fmt: skip
-        self._folder, self._user, self._tell = folder, user, tell or _log
+    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, tell: Callable[[str], None]) -> None:
+        self._folder, self._user, self._tell = folder, user, tell
         self._is_off, self._masks = gate.trust in DEFAULT.quarantined, gate.masks
         self._waiting: list[Receipt] = []
         self._pen = threading.Lock()  # whoever holds it writes, and takes off the list what is written
@@ -95,7 +93,10 @@ class ReceiptStore:
         """A receipt by its id, be it written yet or not."""
         whose = self._user if user is None else user
         check_names(receipt=id, user=whose)
-        for receipt in (*self._unwritten(), *self._written(id)):
+        with self._folder.ledger.reading():
+            waiting, seq = self._unwritten(), self._folder.state.uses.where(id)
+            written = [] if seq is None else self._read(seq)
+        for receipt in (*waiting, *written):
             if receipt.id == id and receipt.user == whose:
                 return receipt
         raise NotFound(f"no receipt {id!r}; it was never written, or was erased or moved away")
@@ -117,11 +118,6 @@ class ReceiptStore:
         with self._folder.ledger.reading():
             return [self._without_erased(each) for each in list(self._waiting)]
 
-    def _written(self, id: str) -> Iterator[Receipt]:
-        with self._folder.ledger.reading():
-            seq = self._folder.state.uses.where(id)
-            yield from () if seq is None else self._read(seq)
-
     def _read(self, seq: int) -> list[Receipt]:
         """The receipts of one event; none, if it was moved away or emptied."""
         ledger = self._folder.ledger
@@ -140,7 +136,3 @@ class ReceiptStore:
         return f"<receipts of {self._user}, {len(self._waiting)} waiting>"
 
 
-def _log(what: str) -> None:
-    import logging
-
-    logging.getLogger("tallystick").warning(what)

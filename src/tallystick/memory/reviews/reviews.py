@@ -127,18 +127,14 @@ class ReviewService:
         self._gate.withdraw(asked.id, user=self._user, reason=reason)
         return self.get(asked.id)
 
-    def grant(
-        self, name: str, *, digest: str = "", expires: datetime | timedelta | str | None = None
-    ) -> Approval:  # fmt: skip
+    def grant(self, name: str, *, digest: str = "", expires: datetime | timedelta | str | None = None) -> Approval:
         """Approve a review, to be carried out by the holder of the marker (`memory.apply`), once, until it `expires`.
 
         The default is as long as the policy says. Another grant of the same review replaces this one, and so does any
         other answer.
         """
         asked, end, marker = self.get(name), self._end(expires), urandom(16).hex()
-        [said] = self._gate.grant(
-            asked.id, digest or asked.digest, user=self._user, marker=marker, expires=end
-        )  # fmt: skip
+        [said] = self._gate.grant(asked.id, digest or asked.digest, user=self._user, marker=marker, expires=end)
         return Approval(asked.id, asked.digest, said.by, said.ts, end, marker)
 
     def _end(self, expires: datetime | timedelta | str | None) -> str:
@@ -216,9 +212,7 @@ def _answered(asked: Review, events: list[Event]) -> Review:
     if body["answer"] == "stale":
         raise Moved(f"{asked.id} is stale and closed: {body['reason']}; ask again")
     status = "approved" if body["answer"] == "approve" else "rejected"
-    return replace(
-        asked, status=status, answered_by=said.by, answered_at=said.ts, reason=body.get("reason", ""),
-    )  # fmt: skip
+    return replace(asked, status=status, answered_by=said.by, answered_at=said.ts, reason=body.get("reason", ""))
 
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
@@ -236,16 +230,9 @@ class ActionService:
         return ReviewService(self._folder, self._gate, user, self._compact)
 
     def action(
-        self,
-        /,
-        kind: str,
-        *names: str,
-        reason: str = "",
-        trust: str | None = None,
-        user: str | None = None,
-        path: str = "",
-        **changes: Any,
-    ) -> Action:
+        self, /, kind: str, *names: str, reason: str = "", trust: str | None = None, user: str | None = None,
+        path: str = "", **changes: Any,
+    ) -> Action:  # fmt: skip
         """An action on the current state. Nothing is done.
 
         `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,

@@ -36,7 +36,6 @@ from tallystick.records import (
     path,
     proposal,
     recall,
-    relation,
     review,
     rule,
     schema,
@@ -63,7 +62,7 @@ from tallystick.records.policy import Policy
 from tallystick.records.recall import Hit, RecallResult, Receipt, Replayed
 from tallystick.records.review import Action, Review
 from tallystick.records.rule import Consolidated, Finding, Malformed
-from tallystick.records.verification import Report
+from tallystick.records.status import Report
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.phase.graph import merge as merging, traverse as walk
 
@@ -140,9 +139,7 @@ class Reader:
         return remade(made, changes)
 
     def episode(self, found: Episode) -> Episode:
-        why = self.rule.why_episode(
-            found.source, found.trust, found.user, found.seq, found.agent, found.session
-        )  # fmt: skip
+        why = self.rule.why_episode(found.source, found.trust, found.user, found.seq, found.agent, found.session)
         made = self._judged(found, why, found.seq, id=found.source)
         if not why and not self.is_person and self.rule.is_text_alone(found.source, found.trust):
             made = emptied(made, id=found.source, content=found.content, withheld="")
@@ -470,7 +467,7 @@ OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or writte
     transfer.Imported, transfer.Skipped, event.LogPage, rule.Finding, memory_event.MemoryEvent, path.Conflict,
     path.Merged, merging.Likeness, merging.Outcome, entity.NamedEntity, entity.Relation, page.PageInfo, page.PageText,
     page.Synced, path.Tree, status.ChainFile, status.Kept, Proof, proposal.Proposal, recall.NearMiss,
-    recall.Replayed, relation.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
+    recall.Replayed, recall.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
     rule.ConsolidationRule, rule.RuleStatus, status.PendingReview, status.Erasure, status.Status, Change,
     Version, times.Span, trust.Distrust, trust.SourceStatus, recall.Receipt, evaluation.KnownQuestion,
     evaluation.Verdict,

@@ -101,9 +101,7 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     _hold(rows, event, event.ts, event.seq, belief, list(before.values()))
 
 
-def _hold(
-    rows: Rows, event: Event, at: str, stated: int, belief: dict[str, Any], before: list[Fact]
-) -> None:  # fmt: skip
+def _hold(rows: Rows, event: Event, at: str, stated: int, belief: dict[str, Any], before: list[Fact]) -> None:
     fact = Fact.of(belief, belief.get("user", OWNER), at, event.seq, stated)
     held = belief.get("status", "active") == "active"
     same = next((old for old in before if held and not old.ended and old.says_the_same(fact)), None)

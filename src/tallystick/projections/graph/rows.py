@@ -216,7 +216,7 @@ class Rows:
         """What somebody saved, and the event that has it."""
         asked = f"SELECT said, line, saved FROM graph_{table} WHERE user = ? AND id = ?"
         row = self.db.execute(asked, (user, name)).fetchone()
-        return (said_in(*row[:2]), row[2]) if row else (None, None)
+        return (saved_line(*row[:2]), row[2]) if row else (None, None)
 
     # -- what follows from beliefs -----------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class Rows:
         return weight | {field: value for field, value in edge.items() if value}
 
 
-def said_in(said: bytes | None, line: bytes) -> bytes | None:
+def saved_line(said: bytes | None, line: bytes) -> bytes | None:
     """The saved line of a record whose combined view is `line`."""
     return line if said == _SAME else said
 

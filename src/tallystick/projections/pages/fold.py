@@ -17,7 +17,7 @@ import orjson
 
 from tallystick.projections.database import Stale
 from tallystick.projections.markdown.heading import is_id
-from tallystick.projections.markdown.tag import MOST, tag_of
+from tallystick.projections.markdown.names import MOST, tag_of
 from tallystick.projections.pages.rows import Entry, Rows, description_of, title_of
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER

@@ -23,10 +23,10 @@ import orjson
 
 from tallystick.projections.database import Difference, Stale, in_step
 from tallystick.projections.pages import fold
-from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.rows import (
     ENTRIES,
     FILES,
+    Base,
     Entry,
     File,
     Rows,

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallystick.projections.vectors.file import VectorFile
-from tallystick.projections.vectors.product import product
+from tallystick.projections.vectors.rows import product
 
 LIMIT = 100_000
 STEP = 256  # rows that are added to the graph at a time

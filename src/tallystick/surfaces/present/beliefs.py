@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
-from tallystick.records.relation import Neighbour
+from tallystick.records.recall import Neighbour
 from tallystick.surfaces.present.names import handle, short_id, short_path
 from tallystick.surfaces.present.terminal import bold, dim, row, warn, width
 from tallystick.surfaces.present.text import cells, lines, short, shown
