@@ -115,8 +115,7 @@ class Memory(ReadableMemory):
 
         A program without a person's trust gets none of those words: see `docs/how-to/trust.md`.
         """
-        from tallystick.memory.trust.call_filter import Outlet
-        from tallystick.memory.trust.reader import Reader
+        from tallystick.memory.trust.reader import Outlet, Reader
 
         self._folder.outlet = Outlet(Reader(self._folder, self._context.gate, self.user))
 

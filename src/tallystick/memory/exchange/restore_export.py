@@ -178,7 +178,7 @@ class ExportReader:
                     if event.id in self._ids or self.state.episodes.owner(event.id) not in (None, self.user):
                         raise Refused(f"the id {event.id} is given twice, or belongs to another user here", "duplicate")
                     self._ids.add(event.id)
-                    if event.op in (ops.IMPORT_TAKE, ops.IMPORT_DONE):  # the next events were imported there; or are not
+                    if event.op in (ops.IMPORT_TAKE, ops.IMPORT_DONE):  # the next events were imported there; or not
                         if bool(self.joined_at) is (event.op == ops.IMPORT_TAKE):
                             raise Refused("an import begins before the last one ended, or ends twice", "file")
                         self.joined_at = event.ts if event.op == ops.IMPORT_TAKE else ""

@@ -20,9 +20,8 @@ from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.parse import same_words
 from tallystick.projections.pages import edits
 from tallystick.projections.pages.edits import Change, Compared
-from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.render import Completion
-from tallystick.projections.pages.rows import Base, Entry
+from tallystick.projections.pages.rows import Base, Entry, tags_shown
 from tallystick.records import ids
 from tallystick.records.belief import Version
 from tallystick.records.clock import stamp

@@ -33,10 +33,9 @@ from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.names import tag_of
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
-from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import moment
-from tallystick.projections.pages.rows import Entry, File, tokens_in
+from tallystick.projections.pages.rows import Entry, File, tags_shown, tokens_in
 from tallystick.records.display import common_ends
 from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.event import Draft

@@ -27,8 +27,7 @@ from tallystick.projections.markdown import entity_of
 from tallystick.projections.markdown.front import checked
 from tallystick.projections.markdown.page import to_text
 from tallystick.projections.pages import render
-from tallystick.projections.pages.fold import tags_shown
-from tallystick.projections.pages.rows import Entry, File, path_of
+from tallystick.projections.pages.rows import Entry, File, path_of, tags_shown
 from tallystick.projections.pages.search import Match, recent, search, span_of
 from tallystick.records.belief import OWNER, Belief, texts
 from tallystick.records.display import display_lists

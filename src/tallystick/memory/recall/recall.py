@@ -187,7 +187,8 @@ class RecallService:
         self._prepare(ask, on_progress)
         ledger, incomplete = self._folder.ledger, ""
         with ledger.reading():
-            given = partial(work, ask=ask, meaning=self._plain if ask.by_words else self.meaning, erasures=ledger.standing.erasures)
+            meaning = self._plain if ask.by_words else self.meaning
+            given = partial(work, ask=ask, meaning=meaning, erasures=ledger.standing.erasures)
             try:
                 found = self._index.read(given, on_progress, at=ask.scope.at)
                 if not ask.by_words:
@@ -324,7 +325,7 @@ class RecallService:
 
     def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
-        from tallystick.recall.hits import as_served
+        from tallystick.recall.pipeline import as_served
 
         with self._folder.ledger.reading():
             found = self._index.read(lambda file: as_served(file, receipt.hits, receipt.user))

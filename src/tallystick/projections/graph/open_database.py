@@ -24,9 +24,8 @@ from typing import Any
 import orjson
 
 from tallystick.projections.database import Stale
-from tallystick.projections.graph import fold
 from tallystick.projections.graph.combined_view import MARK, Merge, merge_of, merges_into
-from tallystick.projections.graph.rows import ATTRIBUTES, SOURCES, UNNAMED, Rows, saved_line
+from tallystick.projections.graph.rows import ATTRIBUTES, SOURCES, UNNAMED, Rows, apply, saved_line
 from tallystick.projections.pages.rows import title_of
 from tallystick.projections.recorded import NONE, LedgerView, said_in, user_of
 from tallystick.projections.table_set import TableSet, pending_tables
@@ -117,7 +116,7 @@ class GraphFile(TableSet):
     def take(self, events: Iterable[Event]) -> None:
         rows = Rows(self.db, self.ledger, self._distrusts)
         for event in events:
-            fold.apply(rows, event)
+            apply(rows, event)
         rows.flush()
         self.db.execute("INSERT OR REPLACE INTO graph_distrusted VALUES (1, ?)", (_sources(self._distrusts),))
 

@@ -22,8 +22,7 @@ from tallystick.projections.markdown.heading import SUPERSEDED, marks, read_head
 from tallystick.projections.markdown.page import to_bytes, to_text
 from tallystick.projections.markdown.parse import parted
 from tallystick.projections.markdown.zone import on_the_clock, zone_named
-from tallystick.projections.pages.fold import tags_shown
-from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.pages.rows import Entry, File, tags_shown
 from tallystick.records.errors import Refused
 
 FRONT = ("description", "tags", "status", "needs_compact")
