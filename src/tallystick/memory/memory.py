@@ -61,18 +61,10 @@ class Memory(ReadableMemory):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
-        self,
-        path: str | Path | None = None,
-        *,
-        user: str = OWNER,
-        by: str = "python:local",
-        trust: str = "human",
-        durability: str | None = None,
-        clock: Clock = system_clock,
-        read_only: bool = False,
-        notify: Callable[[str], None] | None = None,
-        embedder: Embedder | str | None = None,
-    ) -> None:
+        self, path: str | Path | None = None, *, user: str = OWNER, by: str = "python:local", trust: str = "human",
+        durability: str | None = None, clock: Clock = system_clock, read_only: bool = False,
+        notify: Callable[[str], None] | None = None, embedder: Embedder | str | None = None,
+    ) -> None:  # fmt: skip
         """`notify` receives a line about what the memory did by itself, such as rebuilding its index. Default: a log.
 
         `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
@@ -215,32 +207,13 @@ class Memory(ReadableMemory):
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def remember(
-        self,
-        text: str,
-        *,
-        key: str = "",
-        about: str = "",
-        kind: str = "fact",
-        confidence: float = 0.7,
-        source_type: str = "observed",
-        evidence: Iterable[str] = (),
-        tags: Iterable[str] = (),
-        is_hypothesis: bool = False,
-        rests_on: Iterable[str] = (),
-        triple: Iterable[str] = (),
-        valid_from: date | str | None = None,
-        valid_to: date | str | None = None,
-        expires: date | str | None = None,
-        always: bool = False,
-        data: Mapping[str, Any] | None = None,
-        trust: str | None = None,
-        user: str | None = None,
-        session: str = "",
-        agent: str = "",
-        path: str = "",
-        idempotency_key: str = "",
-        keep_secrets: bool = False,
-    ) -> Belief:
+        self, text: str, *, key: str = "", about: str = "", kind: str = "fact", confidence: float = 0.7,
+        source_type: str = "observed", evidence: Iterable[str] = (), tags: Iterable[str] = (),
+        is_hypothesis: bool = False, rests_on: Iterable[str] = (), triple: Iterable[str] = (),
+        valid_from: date | str | None = None, valid_to: date | str | None = None, expires: date | str | None = None,
+        always: bool = False, data: Mapping[str, Any] | None = None, trust: str | None = None, user: str | None = None,
+        session: str = "", agent: str = "", path: str = "", idempotency_key: str = "", keep_secrets: bool = False,
+    ) -> Belief:  # fmt: skip
         """State a belief, and return it.
 
         A known `key` is superseded. Without one, this is a new belief, unless it corrects an active one ("the port is
@@ -262,20 +235,10 @@ class Memory(ReadableMemory):
         return self._remember.remember(statement, idempotency_key)
 
     def observe(
-        self,
-        text: str,
-        *,
-        session: str = "",
-        agent: str = "",
-        at: datetime | str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        id: str = "",
-        source_node: str = "",
-        trust: str | None = None,
-        user: str | None = None,
-        path: str = "",
-        keep_secrets: bool = False,
-    ) -> Episode:
+        self, text: str, *, session: str = "", agent: str = "", at: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None, id: str = "", source_node: str = "", trust: str | None = None,
+        user: str | None = None, path: str = "", keep_secrets: bool = False,
+    ) -> Episode:  # fmt: skip
         """Record something that was said or happened, verbatim, and return it. `at` is when it happened, or now.
 
         The same text again under its `id`, in its session and by its agent, writes nothing.
@@ -286,17 +249,9 @@ class Memory(ReadableMemory):
         )  # fmt: skip
 
     def revise(
-        self,
-        /,
-        name: str,
-        text: str | None = None,
-        *,
-        reason: str = "",
-        user: str | None = None,
-        path: str = "",
-        keep_secrets: bool = False,
-        **changes: Any,
-    ) -> Belief:
+        self, /, name: str, text: str | None = None, *, reason: str = "", user: str | None = None, path: str = "",
+        keep_secrets: bool = False, **changes: Any,
+    ) -> Belief:  # fmt: skip
         """Replace a belief by a better one; the old version stays in its history.
 
         `name` is a key or an id. An id whose text has changed since you read it is refused (Moved). An episode cannot
@@ -354,15 +309,9 @@ class Memory(ReadableMemory):
     archive = forward("_feedback", FeedbackService.archive)
 
     def consolidate(
-        self,
-        rule: ConsolidationRule,
-        *,
-        since_last: bool = True,
-        extractor: Extractor | str | None = None,
-        salience: SalienceScorer | None = None,
-        user: str | None = None,
-        on_progress: Progress | None = None,
-    ) -> Consolidated:
+        self, rule: ConsolidationRule, *, since_last: bool = True, extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None, user: str | None = None, on_progress: Progress | None = None,
+    ) -> Consolidated:  # fmt: skip
         """Make facts of the episodes since the rule last ran; with `since_last=False`, of all episodes again.
 
         What an episode's metadata states (`intent, replaces, subject, predicate, object`) goes first; an `extractor`
@@ -375,13 +324,9 @@ class Memory(ReadableMemory):
         )  # fmt: skip
 
     def run_due(
-        self,
-        *,
-        everyone: bool = False,
-        extractor: Extractor | str | None = None,
-        salience: SalienceScorer | None = None,
-        notify: Callable[[Consolidated], None] | None = None,
-    ) -> list[Consolidated]:
+        self, *, everyone: bool = False, extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None, notify: Callable[[Consolidated], None] | None = None,
+    ) -> list[Consolidated]:  # fmt: skip
         """Run the rules that are due: this user's, or `everyone`'s, each on its own user's episodes."""
         return self.rules.run_due(everyone=everyone, notify=notify, extractor=extractor, salience=salience)
 
@@ -405,16 +350,9 @@ class Memory(ReadableMemory):
     # -- import, export, backup ----------------------------------------------------------------------------------------
 
     def import_from(
-        self,
-        source: str | Path | bytes,
-        *,
-        format: str = "",
-        quarantine: bool = False,
-        mine: bool = False,
-        user: str | None = None,
-        dry_run: bool = False,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> Imported:
+        self, source: str | Path | bytes, *, format: str = "", quarantine: bool = False, mine: bool = False,
+        user: str | None = None, dry_run: bool = False, on_progress: Callable[[int], None] | None = None,
+    ) -> Imported:  # fmt: skip
         """Import conversations and notes of another system; return what was imported and what was skipped.
 
         `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. Its format is
@@ -431,14 +369,9 @@ class Memory(ReadableMemory):
         )  # fmt: skip
 
     def export(
-        self,
-        to: str | Path,
-        *,
-        format: str = NDJSON,
-        user: str | None = None,
-        history: bool = True,
+        self, to: str | Path, *, format: str = NDJSON, user: str | None = None, history: bool = True,
         replace: bool = False,
-    ) -> Exported:
+    ) -> Exported:  # fmt: skip
         """Export all that is this user's: as a file of lines, a folder of Markdown, or the graph's envelope.
 
         The export is complete or absent; an existing file is kept unless `replace` is set. Without `history`, only the
@@ -455,13 +388,8 @@ class Memory(ReadableMemory):
         yield from export_lines(self._services, self._user(user), history=history)
 
     def import_export(
-        self,
-        file: str | Path | BinaryIO,
-        *,
-        user: str | None = None,
-        mine: bool = False,
-        keep_secrets: bool = False,
-    ) -> TakenIn:
+        self, file: str | Path | BinaryIO, *, user: str | None = None, mine: bool = False, keep_secrets: bool = False
+    ) -> TakenIn:  # fmt: skip
         """Import a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
 
         That memory becomes a source of its own here (`source` of the result), and its statements are quarantined until
@@ -480,14 +408,9 @@ class Memory(ReadableMemory):
 
     @classmethod
     def restore(
-        cls,
-        source: str | Path,
-        path: str | Path | None = None,
-        *,
-        by: str = "python:local",
-        trust: str = "human",
+        cls, source: str | Path, path: str | Path | None = None, *, by: str = "python:local", trust: str = "human",
         clock: Clock = system_clock,
-    ) -> Memory:
+    ) -> Memory:  # fmt: skip
         """Go back to a copy, on the record: the folder as it was is kept under `backup/`, and the pin is set again.
 
         The folder may be too damaged to open, so its own policy is not read: the default policy decides.

@@ -171,17 +171,9 @@ class ReadableMemory:
         yield from follow_events(self._folder, self.user, start, read, follow=follow)
 
     def log_page(
-        self,
-        *,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = 50,
-        op: str = "",
-        by: str = "",
-        session: str = "",
-        agent: str = "",
-        reach: int = 100_000,
-    ) -> LogPage:
+        self, *, before: int | None = None, after: int | None = None, limit: int = 50, op: str = "", by: str = "",
+        session: str = "", agent: str = "", reach: int = 100_000,
+    ) -> LogPage:  # fmt: skip
         """The newest of this user's events, or those right `before` or right `after` a number, newest first.
 
         `op` as in `log`; `by` is a source (`mcp:3f9a`) or a client (`mcp`). At most `reach` events are looked at.
@@ -228,27 +220,12 @@ class ReadableMemory:
     # -- recall --------------------------------------------------------------------------------------------------------
 
     def recall(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        path: str = "",
-        believed_at: Moment | None = None,
-        as_of: date | str | None = None,
-        filters: Mapping[str, Any] | None = None,
-        frame: str | Frame | None = None,
-        without: str | Iterable[str] = (),
-        floor: float | None = None,
-        explain: bool = False,
-        words: bool = False,
-        quarantined: bool = False,
-        receipt: bool | None = None,
-        keep_question: bool = False,
-        on_progress: Progress | None = None,
-    ) -> RecallResult:
+        self, question: str, *, k: int | None = None, user: str | None = None, session: str | None = None,
+        agent: str | None = None, path: str = "", believed_at: Moment | None = None, as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None, frame: str | Frame | None = None, without: str | Iterable[str] = (),
+        floor: float | None = None, explain: bool = False, words: bool = False, quarantined: bool = False,
+        receipt: bool | None = None, keep_question: bool = False, on_progress: Progress | None = None,
+    ) -> RecallResult:  # fmt: skip
         """The memories that answer a question, the best first, each with the reason.
 
         If nothing reaches the `floor`, there are no hits, and `nearest` has the closest. `believed_at` asks what would
@@ -267,24 +244,11 @@ class ReadableMemory:
         )
 
     def frame(
-        self,
-        name: str | Frame,
-        question: str = "",
-        *,
-        budget: int | None = None,
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        path: str = "",
-        believed_at: Moment | None = None,
-        as_of: date | str | None = None,
-        filters: Mapping[str, Any] | None = None,
-        without: str | Iterable[str] = (),
-        floor: float | None = None,
-        quarantined: bool = False,
-        receipt: bool | None = None,
-        keep_question: bool = False,
-    ) -> FilledFrame:
+        self, name: str | Frame, question: str = "", *, budget: int | None = None, user: str | None = None,
+        session: str | None = None, agent: str | None = None, path: str = "", believed_at: Moment | None = None,
+        as_of: date | str | None = None, filters: Mapping[str, Any] | None = None, without: str | Iterable[str] = (),
+        floor: float | None = None, quarantined: bool = False, receipt: bool | None = None, keep_question: bool = False,
+    ) -> FilledFrame:  # fmt: skip
         """What an agent needs to know for a purpose, as text within a budget of tokens.
 
         What the frame guarantees is in it, or listed in `dropped` with the tokens that it would have needed.

@@ -549,7 +549,6 @@ def _list(names: Iterable[str]) -> str:
 
 # -- hits: the words of a block's sources, who said them, and the reason in a line -------------------------------------
 
-
 _MOST_WORDS = 6
 _ALIKE = 3  # characters with which words of one stem begin
 _CLOSE = 0.6  # of the best candidate's nearness

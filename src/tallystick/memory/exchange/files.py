@@ -283,7 +283,6 @@ def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, An
 
 # -- A file as parts: each is a statement that can be recalled by itself, and together they are the file, --------------
 
-
 MOST = 1000
 LONGEST_PART = 8000  # characters of a part
 

@@ -283,7 +283,6 @@ def _must_be_free(export: ExportReader, event: Event) -> None:
 
 # -- an export that is imported by its records, and not by its events --------------------------------------------------
 
-
 BRANCHED = "it was said on a branch of that memory; only its main line is imported"
 _BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at", "answer", "withheld"}
 _EPISODE = frozenset(Episode.__dataclass_fields__) - {"seq", "recorded", "source", "withheld"}
@@ -362,7 +361,6 @@ class SnapshotImporter:
 
 
 # -- an export merged into a memory that has something of that user's already ------------------------------------------
-
 
 _WHY = {
     "graph": "what was saved in the graph: `tallystick export --format graph` there, `tallystick graph import` here",

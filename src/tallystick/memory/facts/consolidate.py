@@ -218,7 +218,6 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
 
 # -- extractors --------------------------------------------------------------------------------------------------------
 
-
 ENGLISH = "english"
 
 

@@ -133,7 +133,6 @@ def _waiting(state: State, user: str, mark: Mark) -> int:
 
 # -- a file of consolidation rules: YAML, of which JSON is a part ------------------------------------------------------
 
-
 _FORM = "a rule is a mapping: `id: …`, and below it `when_filter: …`"
 _MOST_DIGITS = 9  # of a count; more are no count, and slow to read
 

@@ -271,7 +271,8 @@ class Naming:
             self._comes_up(name, fields)
         page = self.names.find(relation.source) or NOTES
         about = "" if page == NOTES else page
-        self._put(text=_sentence(relation), about=about, kind=RELATION, triple=relation.triple, **fields)
+        text = f"{relation.source} {relation.kind.replace('_', ' ').replace('-', ' ')} {relation.target}"
+        self._put(text=text, about=about, kind=RELATION, triple=relation.triple, **fields)
         return True
 
     def _is_related(self, relation: Relation) -> bool:
@@ -307,10 +308,6 @@ def _is_a(name: str, kind: str) -> str:
     what = kind.replace("_", " ").strip()
     article = "an" if what[:1].casefold() in set("aeio") else "a"
     return f"{name} is {article} {what}" if what else ""
-
-
-def _sentence(relation: Relation) -> str:
-    return f"{relation.source} {relation.kind.replace('_', ' ').replace('-', ' ')} {relation.target}"
 
 
 # -- the store ---------------------------------------------------------------------------------------------------------

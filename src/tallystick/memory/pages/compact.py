@@ -391,7 +391,6 @@ def statements(rewrite: Page, page: Page, before: Sequence[Statement]) -> list[S
 
 # -- what goes into what when a page is folded, and what may not -------------------------------------------------------
 
-
 MOST = 150  # entries that we make one of: their ids stand in one comment
 LONGEST = 50_000  # characters of what was folded
 
@@ -542,7 +541,6 @@ def _unseen(text: str) -> set[str]:
 
 
 # -- the difference between two states of a page, in the unified format ------------------------------------------------
-
 
 _AROUND = 3  # lines that are shown before and after a change
 

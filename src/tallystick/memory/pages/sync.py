@@ -494,7 +494,6 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
 
 # -- pages that are not imported before a person decided: truncated, unreadable, or without most of their --------------
 
-
 WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"
 
 

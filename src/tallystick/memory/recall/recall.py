@@ -465,7 +465,6 @@ def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
 
 # -- frames that were filled a moment ago, for as long as their own cache allows and nothing they were ma --------------
 
-
 _CACHED = 64
 
 
@@ -510,7 +509,6 @@ class FrameCache:
 
 
 # -- hits held against one another while frames are filled: which say the same, and which cannot both be  --------------
-
 
 _MOST = 4_000_000  # letters of texts, each of which counts for a few more
 _LEAST = 200
@@ -561,7 +559,6 @@ class Compared:
 
 
 # -- replay: a recorded query again, at the place of the ledger where it was asked -------------------------------------
-
 
 _TODAYS = "how used and fresh a memory is, and in a large folder how rare words are, are today's"
 _CLOSE = 0.005  # scores that differ by less are the same

@@ -439,7 +439,6 @@ def _renamed(line: str, names: Mapping[str, str]) -> str:
 
 # -- fields and records without quarantined words ----------------------------------------------------------------------
 
-
 _ID, _NUMBER, _TIME, _FLAG, _CHOICE = schema.ID, schema.NUMBER, schema.TIME, schema.FLAG, schema.CHOICE
 
 MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of somebody: what each of their fields holds
@@ -512,7 +511,6 @@ def _empty(value: Any) -> Any:
 
 
 # -- a call of a program without a person's trust ----------------------------------------------------------------------
-
 
 _STATING = frozenset(("remember", "observe", "put", "pin", "append", "branch"))  # they answer with what they state
 _NOUNS = {"PathService": "path", "Memory": "record", "EpisodeStore": "record", "FactService": "record"}

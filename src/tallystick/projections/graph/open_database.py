@@ -236,7 +236,6 @@ def _sources(distrusts: list[Distrust]) -> str:
 
 # -- comparing records that are about to be served with the ledger -----------------------------------------------------
 
-
 _OURS = frozenset((
     "absorbed", "aliases", "at", "by", "first", "held", "id", "into", "kind", "label", "last", "led", "ledger",
     "merged", "only", "properties", "provenance", "reasons", "score", "source", "sources", "target", "told",

@@ -510,10 +510,10 @@ def _mention(fact: Fact, node: str) -> tuple[str, str, int, str]:
 # -- the effect of each event on the graph -----------------------------------------------------------------------------
 # Only the event, the rows and who is distrusted now decide, so a graph that followed along and one that was rebuilt are
 # the same. What somebody saved is there as it was saved. A belief on the main path that is about an entity, or says
-# something of one, is there as soon as it is current, and ends with it: what was superseded or withdrawn stays, with the
-# time at which it ended. What tools and web pages say is in no graph before a person approves it. Of beliefs, a source
-# that is distrusted counts as if it had said nothing: what it replaced or withdrew stays, until somebody else replaces
-# or withdraws it.
+# something of one, is there as soon as it is current, and ends with it: what was superseded or withdrawn stays, with
+# the time at which it ended. What tools and web pages say is in no graph before a person approves it. Of beliefs, a
+# source that is distrusted counts as if it had said nothing: what it replaced or withdrew stays, until somebody else
+# replaces or withdraws it.
 
 
 def apply(rows: Rows, event: Event) -> None:

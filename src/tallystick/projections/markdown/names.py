@@ -78,7 +78,6 @@ def _folded(text: str) -> str:
 
 # -- tags: letters and digits of any script, `-`, `_` and `/` ----------------------------------------------------------
 
-
 RETRACTED = "retracted"  # the reserved tag of a retracted entry
 LONGEST = 64
 MOST = 3

@@ -344,7 +344,6 @@ class Rows:
 
 # -- the base of a saved file: the state of its page that a person edited ----------------------------------------------
 
-
 _HEAD = 64 << 10  # bytes in which every front matter ends
 _FRONT = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _FIELDS = re.compile(rb"^(?:updated|entry_count):[ \t]*[\"']?([^\s\"'#]+)", re.MULTILINE)
@@ -388,10 +387,9 @@ def digest_of(data: bytes) -> bytes:
 
 # -- the effect of each event on the pages -----------------------------------------------------------------------------
 # Only the event and the rows decide, so pages that followed along and pages that were rebuilt are the same. A belief is
-# on the page of its entity as soon as it has words. Other words strike the entry and add one; the same words on the same
-# page leave it where it is. What tools and web pages say is on no page before a person approves it; what was said on a
-# branch of a conversation is on none before it is merged.
-
+# on the page of its entity as soon as it has words. Other words strike the entry and add one; the same words on the
+# same page leave it where it is. What tools and web pages say is on no page before a person approves it; what was said
+# on a branch of a conversation is on none before it is merged.
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as the ledger writes it
 

@@ -421,7 +421,6 @@ def _must_be(is_mine: bool, home: Path) -> None:
 # with a check; one that is damaged, or has more rows than there are, or other ones, is rebuilt. Without the package, or
 # before the graph is begun, the search is exact at any size.
 
-
 LIMIT = 100_000
 STEP = 256  # rows that are added to the graph at a time
 _BY_THE_WAY = 64  # rows that a search adds by itself

@@ -128,7 +128,6 @@ class Rows:
 # BLAS works on whole registers and also multiplies what is in them beyond the array. On some processors that sets the
 # flag for an invalid operation although every number of the result is right, and NumPy turns the flag into a warning.
 
-
 Floats = NDArray[np.floating[Any]]
 
 
