@@ -22,7 +22,7 @@ from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.core.context import Context
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.readable import ReadableMemory, forward
-from tallystick.memory.recall.feedback import FeedbackService
+from tallystick.memory.recall.receipts import FeedbackService
 from tallystick.memory.recall.sessions import ConfigStore, SessionService
 from tallystick.memory.reviews.reviews import ActionService, ReviewService
 from tallystick.memory.services import Services
@@ -30,7 +30,6 @@ from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import SourceService
 from tallystick.records.belief import OWNER, Belief, Statement, texts
 from tallystick.records.clock import Clock, said_time, system_clock
-from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NotApproved, Refused
 from tallystick.records.policy import ALLOW, DEFAULT, Policy
@@ -56,7 +55,6 @@ NDJSON = "ndjson"
 
 
 @answering
-@display_lists
 class Memory(ReadableMemory):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
@@ -362,11 +360,12 @@ class Memory(ReadableMemory):
         tallystick, unless a person sets `mine`. `on_progress` is called with numbers of bytes.
         """
         from tallystick.memory.exchange.import_memory import import_from
+        from tallystick.memory.exchange.importer import ImportRun
 
+        how: dict[str, Any] = {"quarantine": quarantine, "mine": mine, "dry_run": dry_run, "on_progress": on_progress}
         return import_from(
-            self._services, self.episodes, source, format=format, quarantine=quarantine, mine=mine,
-            user=self._user(user), dry_run=dry_run, on_progress=on_progress,
-        )  # fmt: skip
+            self._services, ImportRun(self._context, self.episodes, self._user(user), **how), source, format
+        )
 
     def export(
         self, to: str | Path, *, format: str = NDJSON, user: str | None = None, history: bool = True,

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from tallystick.memory.beliefs.remember import RememberService
 from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
-from tallystick.memory.recall.feedback import FeedbackService
-from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.receipts import FeedbackService, ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.services import Services
 from tallystick.memory.trust.sources import SourceService, is_shown

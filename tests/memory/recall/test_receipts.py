@@ -8,8 +8,7 @@ from functools import partial
 import pytest
 
 from tallystick import Memory
-from tallystick.memory.recall.feedback import FeedbackService
-from tallystick.memory.recall.receipts import GROUP, MOST, ReceiptStore
+from tallystick.memory.recall.receipts import GROUP, MOST, FeedbackService, ReceiptStore
 from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
 from tallystick.records.recall import Receipt

@@ -7,7 +7,6 @@ from typing import Any
 
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief, Moment
-from tallystick.records.display import display_lists
 from tallystick.records.errors import Refused
 from tallystick.stores.open_folder import OpenFolder
 
@@ -15,7 +14,6 @@ _ANY = (None, None, None)
 
 
 @answering
-@display_lists
 class BeliefStore:
     """The beliefs of one user, as they are seen from a path."""
 

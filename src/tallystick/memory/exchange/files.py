@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from tallystick.decide import trust as worth
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import refuse_name
-from tallystick.memory.trust.filtered_calls import answering
+from tallystick.memory.trust.filtered_calls import filtered
 from tallystick.memory.trust.sources import is_shown
 from tallystick.projections.markdown.names import is_plain
 from tallystick.records.display import common_ends
@@ -58,7 +58,7 @@ class _Here(NamedTuple):
     text: str
 
 
-@answering
+@filtered
 class FileStore:
     """The files of one user."""
 

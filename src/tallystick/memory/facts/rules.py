@@ -18,7 +18,6 @@ from tallystick.decide import rules as decide
 from tallystick.memory.core.yaml import Node, Wrong, parse as parse_yaml, plain, read_text
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.clock import stamp
-from tallystick.records.display import display_lists
 from tallystick.records.errors import ConsolidationRuleError, NotFound, TallystickError
 from tallystick.records.rule import Consolidated, ConsolidationRule, Finding, RuleStatus
 from tallystick.state.rules import Kept, Mark
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 
 @answering
-@display_lists
 class RuleStore:
     """The rules of one user."""
 

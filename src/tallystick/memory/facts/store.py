@@ -24,7 +24,6 @@ from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import brought_back, withheld_among
 from tallystick.records.belief import OWNER, Belief, Moment
 from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
-from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 
 @answering
-@display_lists
 class FactService:
     """The facts of one user, as they are seen from a path."""
 

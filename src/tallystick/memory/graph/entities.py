@@ -23,7 +23,6 @@ from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import is_shown
 from tallystick.projections.markdown.names import file_of
 from tallystick.records.belief import texts
-from tallystick.records.display import display_lists
 from tallystick.records.entity import (
     LONGEST,
     Known,
@@ -314,7 +313,6 @@ def _is_a(name: str, kind: str) -> str:
 
 
 @answering
-@display_lists
 class EntityStore:
     """The entities of one user."""
 

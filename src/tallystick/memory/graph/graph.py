@@ -32,7 +32,6 @@ from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.index.read_bookmark import has_followed
 from tallystick.projections.table_set import Bookmark
-from tallystick.records.display import display_lists
 from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
@@ -71,7 +70,6 @@ class _Behind(Exception):
 
 
 @answering
-@display_lists
 class GraphService:
     """One user's graph. It is a `MemoryGraphStore`."""
 

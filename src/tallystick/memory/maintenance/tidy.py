@@ -22,7 +22,7 @@ from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.index import IndexService
 from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.pages.sync import Sync
-from tallystick.memory.recall.feedback import FeedbackService
+from tallystick.memory.recall.receipts import FeedbackService
 from tallystick.memory.recall.sessions import ConfigStore, FrameStore
 from tallystick.memory.settings import Settings
 from tallystick.memory.trust.filtered_calls import answering
@@ -31,7 +31,6 @@ from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.tidy import Kept
 from tallystick.projections.pages.rows import File
 from tallystick.recall.decay import recency
-from tallystick.records.display import display_lists
 from tallystick.records.errors import Busy, Moved, Refused
 from tallystick.records.event import Draft
 from tallystick.records.proposal import (
@@ -56,7 +55,6 @@ _MARGIN = 1.0 + 1e-9  # the index compares logarithms, which may differ in the l
 
 
 @answering
-@display_lists
 class TidyService:
     """Proposals for one user's memories, and, if `pages` are given, for those too."""
 

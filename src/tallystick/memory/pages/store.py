@@ -30,7 +30,6 @@ from tallystick.projections.pages import render
 from tallystick.projections.pages.rows import Entry, File, path_of, tags_shown
 from tallystick.projections.pages.search import Match, recent, search, span_of
 from tallystick.records.belief import OWNER, Belief, texts
-from tallystick.records.display import display_lists
 from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Busy, Moved, NotFound, NotWritable, Refused
 from tallystick.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
@@ -46,7 +45,6 @@ Moment = date | str | None
 
 
 @answering
-@display_lists
 class PageStore:
     """The pages of one user."""
 

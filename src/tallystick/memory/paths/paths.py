@@ -24,7 +24,6 @@ from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.facts.store import FactService
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief
-from tallystick.records.display import display_lists
 from tallystick.records.event import Draft, Event
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.path import MAIN, REVIEW, ROOT, Conflict, MemoryPath, Merged, Tree, shown
@@ -33,7 +32,6 @@ from tallystick.stores.open_folder import OpenFolder
 
 
 @answering
-@display_lists
 class PathService:
     """The paths of one user."""
 

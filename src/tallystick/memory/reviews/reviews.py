@@ -28,7 +28,6 @@ from tallystick.memory.services import Services
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief, texts
 from tallystick.records.clock import parse_moment, stamp
-from tallystick.records.display import display_lists
 from tallystick.records.errors import Busy, Moved, NeedsApproval, NotFound, Refused, Unfinished
 from tallystick.records.event import Event
 from tallystick.records.page import NOTES
@@ -42,7 +41,6 @@ _AT_ONCE = 256  # answers about one source that are one group
 
 
 @answering
-@display_lists
 class ReviewService:
     """The reviews of one user. `fold` carries out an approved compaction of a page."""
 
