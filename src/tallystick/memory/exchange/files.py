@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -101,7 +101,7 @@ class FileStore:
         if size > LONGEST:
             raise Refused(f"a file has up to {LONGEST:,} bytes, not {size:,}; split it", "size")
         text = self._gate.masks.words(text)
-        with self._batch():
+        with self._gate.together():
             files = {file.path: file for file in self._all()}
             _must_be_free(path, files.keys())
             file = files.get(path)
@@ -121,7 +121,7 @@ class FileStore:
         """Give a file, or all files of a folder, another place. Refused, if something is there."""
         checked_path(old)
         checked_path(new)
-        with self._batch():
+        with self._gate.together():
             files = self._below(old)
             others = {file.path for file in self._all()} - {file.path for file in files}
             for file in files:
@@ -134,7 +134,7 @@ class FileStore:
     def remove(self, path: str) -> int:
         """Forget a file, or all files of a folder, with their content. Returns how many files."""
         checked_path(path)
-        with self._batch():
+        with self._gate.together():
             files = self._below(path)
             for file in files:
                 for name in (*(here.key for here in self._here(file)), file.id):
@@ -216,9 +216,6 @@ class FileStore:
 
     def _revise(self, name: str, changes: dict[str, Any]) -> None:
         self._gate.revise(name, changes, reason="", user=self._user, path="")
-
-    def _batch(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
 
 
 def _file_in(held: CurrentVersion) -> _File | None:

@@ -411,10 +411,6 @@ class EntityStore:
 
 def _must_know(names: Names, name: str) -> None:
     if names.find(name) is None:
-        raise NotFound(f"Entity with name {_line(name)} not found; create it first")
-
-
-def _line(name: str) -> str:
-    """A name in a message: on one line, and not too long."""
-    shown = name if name.isprintable() else ascii(name)[1:-1]
-    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
+        shown = name if name.isprintable() else ascii(name)[1:-1]
+        shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
+        raise NotFound(f"Entity with name {shown} not found; create it first")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -141,7 +141,7 @@ class TidyService:
             said: dict[str, Any] = {"user": proposal.user, "reason": because, "changes": self._joined(proposal)}
             self._gate.write("merge", lambda _: self._merge(proposal, because), **said)
             return list(proposal.goes)
-        with nullcontext() if self._folder.ledger.in_batch() else self._gate.batch():  # nobody writes in between
+        with self._gate.together():  # nobody writes in between
             self._refuse_moved(proposal)
             for name in proposal.goes:
                 self._gate.forget(name, reason=because, user=proposal.user, path="")

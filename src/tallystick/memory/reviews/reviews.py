@@ -171,7 +171,7 @@ class ReviewService:
         shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]
         done: list[Answered] = []
         for start in range(0, len(shown), _AT_ONCE):
-            with self._gate.batch() if "source" in which and not self._folder.ledger.in_batch() else nullcontext():
+            with self._gate.together() if "source" in which else nullcontext():
                 done += [self._one(name, digest, answer) for name, digest in shown[start : start + _AT_ONCE]]
         return done
 
