@@ -439,8 +439,6 @@ class Memory(ReadableMemory):
         self._services.audit_file.rebuild()
         return self._context.index.rebuild(on_progress).seq + 1
 
-    # -- inside --------------------------------------------------------------------------------------------------------
-
     def _is_episode(self, name: str, user: str, path: str) -> bool:
         """Whether a name is that of an episode, and of no belief."""
         with self._folder.known() as known:

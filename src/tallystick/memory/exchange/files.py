@@ -141,8 +141,6 @@ class FileStore:
                     self._gate.forget(name, reason=f"{path} was deleted", user=self._user, path="")
         return len(files)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _all(self) -> list[_File]:
         held = self._folder.state.query(user=self._user, kind=FILE)
         return [file for each in held if (file := _file_in(each)) is not None]

@@ -124,8 +124,6 @@ class ConsolidationService:
             into.waiting += [review for review in asked if review]
         into.deltas.append(delta)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _filter(self, rule: ConsolidationRule) -> Filter:
         return parse(rule.when_filter, columns=self._episodes.columns())
 

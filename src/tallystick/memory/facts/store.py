@@ -236,8 +236,6 @@ class FactService:
         )
         yield from found
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _versions(
         self, user: str, believed_at: Moment | None = None, subject: str | None = None
     ) -> dict[str, list[Belief]]:  # fmt: skip

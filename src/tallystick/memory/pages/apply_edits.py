@@ -316,8 +316,6 @@ class EditApplier:
         events = self._write(lambda: asking.ask(self._state, action, why, self._draw()))
         self._into.reviews += [event.body["review"] for event in events if event.op == REVIEW_ASK and event.body]
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _write(self, decision: Callable[[], list[Draft]]) -> list[Any]:
         return self._ledger.write(decision, by=PAGE_EDIT)
 

@@ -302,8 +302,6 @@ class PageStore:
         if not self._at.is_writable:
             raise NotWritable("this memory is open for reading only")
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _about(self, path: str) -> str:
         """What the page is about that a caller names."""
         if not _is_text(path):

@@ -159,8 +159,6 @@ class PathService:
     def __repr__(self) -> str:
         return f"<{len(self)} paths of {self._user}>"
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _act(
         self, kind: str, name: str, changes: dict[str, Any], reason: str = "", look: Callable[[], None] | None = None
     ) -> list[Event]:

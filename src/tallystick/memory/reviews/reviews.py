@@ -316,8 +316,6 @@ class ActionService:
         subject = Subject(stated, fields.pop("user", self._context.user), **fields)
         return matrix(self._gate.policy, subject, source or self._gate.by)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _on_a_path(
         self, verb: str, names: tuple[str, ...], said: dict[str, Any], user: str, reason: str, trust: str
     ) -> Action:
