@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tallystick.decide.gate import gate
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
-from tallystick.memory.core.context import Context
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.readable import ReadableMemory, forward
 from tallystick.memory.recall.receipts import FeedbackService
@@ -67,11 +66,10 @@ class Memory(ReadableMemory):
 
         `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
         """
-        open_context = partial(
-            Context, path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only,
+        super().__init__(Services(
+            path, embedder, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only,
             notify=notify,
-        )  # fmt: skip
-        super().__init__(Services(open_context, embedder))
+        ))  # fmt: skip
         if trust != "human":
             self.mark_withheld()
 
@@ -178,11 +176,9 @@ class Memory(ReadableMemory):
     @cached_property
     def tidy(self) -> TidyService:
         """Proposals to archive, merge or compact. Nothing is done unless it is applied."""
-        from tallystick.memory.maintenance.tidy import Dormancy, TidyService
+        from tallystick.memory.maintenance.tidy import TidyService
 
-        context = self._context
-        pages = Dormancy(context.folder, context.gate, self._services.page_files, context.settings)
-        return TidyService(context.folder, context.gate, context.index, self._feedback, self.user, pages)
+        return TidyService(self._context, self._feedback, self._services.page_files, self.user)
 
     @cached_property
     def entities(self) -> EntityStore:

@@ -30,7 +30,7 @@ from tallystick.records.recall import Frame, Query
 if TYPE_CHECKING:
     from tallystick.memory.facts.consolidate import ConsolidationService
     from tallystick.memory.facts.store import FactService
-    from tallystick.memory.recall.evaluate import Questioned
+    from tallystick.memory.memory import Memory
     from tallystick.records.belief import Change, Version, Why
     from tallystick.records.evaluation import Verdicts
     from tallystick.records.event import LogPage
@@ -233,9 +233,10 @@ class ReadableMemory:
         that frame. `words` searches without vectors. Quarantined memories are included only if `quarantined` is set. A
         `receipt` records what was served; the default is that of `tallystick.toml`.
         """
+        frame = self.frames.get(frame) if isinstance(frame, str) else frame
         query = Query(
             question, self._user(user), k=k, session=session, agent=agent, path=path, believed_at=believed_at,
-            as_of=as_of, filters=filters, frame=self._frame(frame), without=without, floor=floor, explain=explain,
+            as_of=as_of, filters=filters, frame=frame, without=without, floor=floor, explain=explain,
             by_words=words, quarantined=quarantined,
         )  # fmt: skip
         return self._services.recall.recall(
@@ -296,12 +297,5 @@ class ReadableMemory:
 
         with suppress(Busy):  # then they are answered without vectors, as any question is
             self.embed(user=user)
-        return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
+        return put_all(cast("Memory", self), questions, user=self._user(user), on_progress=on_progress)
 
-    def _frame(self, frame: str | Frame | None) -> Frame | None:
-        from tallystick.memory.core.arguments import check_frame
-
-        found = self.frames.get(frame) if isinstance(frame, str) else frame
-        if found is not None:
-            check_frame(found)
-        return found

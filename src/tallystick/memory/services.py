@@ -6,9 +6,9 @@ words. What a program may never use is made on first use.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.core.audit_file import AuditFile
 from tallystick.memory.core.context import Context
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class Services:
     """The shared parts of one open memory."""
 
-    def __init__(self, open_context: Callable[..., Context], embedder: Embedder | str | None) -> None:
-        """`open_context` opens the folder, given what follows a write and an erasure."""
-        self.context = open_context(written=self._after_writing, erased=self.after_erasing)
+    def __init__(self, path: str | Path | None, embedder: Embedder | str | None, **options: Any) -> None:
+        """`options` are those of a `Context`, but for what follows a write and an erasure."""
+        self.context = Context(path, written=self._after_writing, erased=self.after_erasing, **options)
         self._embedder = embedder
 
     def close(self) -> None:

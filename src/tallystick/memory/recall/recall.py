@@ -35,11 +35,11 @@ from tallystick.records.clock import parse_moment, said_time, stamp
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.recall import BLANK, FilledFrame, Frame, Hit, NearMiss, Query, RecallResult, Receipt, Replayed
 from tallystick.records.trust import Distrust
-from tallystick.text.claims import Claim, claim_of, conflict, gist
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
     from tallystick.projections.index.file import IndexFile
+    from tallystick.recall.frame import Compared
     from tallystick.recall.pipeline import Ask
     from tallystick.recall.vectors import VectorSearch
     from tallystick.records.embedder import Embedder
@@ -103,6 +103,8 @@ class RecallService:
     @cached_property
     def _compared(self) -> Compared:
         """What was read of the hits of frames. They come again and again."""
+        from tallystick.recall.frame import Compared
+
         return Compared()
 
     # -- asking ------------------------------------------------------------------------------------------------------
@@ -115,6 +117,8 @@ class RecallService:
 
         believed_at, path, user = query.believed_at, query.path, query.user
         check(query.question, query.k, query.floor, believed_at, query.as_of)
+        if query.frame is not None:
+            check_frame(query.frame)
         scoped = {name: value for name in ("session", "agent") if (value := getattr(query, name)) is not None}
         check_names(user=user, path=path, **scoped)
         then = said_time(query.as_of)
@@ -311,7 +315,7 @@ class RecallService:
             frame, ask.question, hits, guaranteed=guaranteed, count=self.count, budget=budget, compare=self._compared,
             cut=cut, more=more,
         )  # fmt: skip
-        if self._compared.letters > _MOST:
+        if self._compared.is_large():
             del self._compared
         changed = self._content()
         if ask.scope.is_nobodys():
@@ -506,56 +510,6 @@ class FrameCache:
         if len(self._kept) >= _CACHED:
             self._kept.pop(next(iter(self._kept)))
         self._kept[key] = _Kept(mark, self._ticks() + seconds, seconds, since, expires, framed, list(served))
-
-
-# -- hits held against one another while frames are filled: which say the same, and which cannot both be  --------------
-
-_MOST = 4_000_000  # letters of texts, each of which counts for a few more
-_LEAST = 200
-
-_Said = tuple[str, tuple[str, ...]]  # a text, and its triple
-
-
-class Compared:
-    """What was read of hits; it depends on their texts alone."""
-
-    def __init__(self) -> None:
-        self._gists: dict[str, str] = {}
-        self._claims: dict[_Said, Claim | None] = {}
-        self.letters = 0
-
-    def is_repeat(self, one: str, other: str) -> bool:
-        """Whether two texts say the same in nearly the same words."""
-        return one == other or self.gist(one) == self.gist(other)
-
-    def conflict(self, one: Hit, other: Hit) -> str:
-        """How two hits contradict each other, in a few words; nothing if they do not. What happened claims nothing."""
-        mine, theirs = self._claim(one), self._claim(other)
-        if mine is None or theirs is None or mine.subject != theirs.subject:
-            return ""
-        found = conflict(mine, theirs)
-        return found.why if found else ""
-
-    def topic(self, hit: Hit) -> str | None:
-        """What two hits must share to contradict each other."""
-        claim = self._claim(hit)
-        return claim.key if claim else None
-
-    def gist(self, text: str) -> str:
-        """What two texts must share to say the same."""
-        if text not in self._gists:
-            self._gists[text] = gist(text)
-            self.letters += _LEAST + len(text)
-        return self._gists[text]
-
-    def _claim(self, hit: Hit) -> Claim | None:
-        if hit.what != "belief":
-            return None
-        said = hit.text, hit.triple
-        if said not in self._claims:
-            self._claims[said] = claim_of(*said)
-            self.letters += _LEAST + len(hit.text)
-        return self._claims[said]
 
 
 # -- replay: a recorded query again, at the place of the ledger where it was asked -------------------------------------
