@@ -30,7 +30,7 @@ from tallystick.records.recall import Frame, Query
 if TYPE_CHECKING:
     from tallystick.memory.facts.consolidate import ConsolidationService
     from tallystick.memory.facts.store import FactService
-    from tallystick.memory.memory import Memory
+    from tallystick.memory.recall.evaluate import Questioned
     from tallystick.records.belief import Change, Version, Why
     from tallystick.records.evaluation import Verdicts
     from tallystick.records.event import LogPage
@@ -297,5 +297,5 @@ class ReadableMemory:
 
         with suppress(Busy):  # then they are answered without vectors, as any question is
             self.embed(user=user)
-        return put_all(cast("Memory", self), questions, user=self._user(user), on_progress=on_progress)
+        return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
 

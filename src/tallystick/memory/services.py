@@ -52,8 +52,7 @@ class Services:
         """The Markdown files of the pages."""
         from tallystick.memory.pages.files import PagesAt
 
-        context = self.context
-        return PagesAt(context.folder, lambda: context.zone, lambda: context.settings.hard_limit_tokens, context.masks)
+        return PagesAt(self.context)
 
     @cached_property
     def page_writer(self) -> PageWriter:

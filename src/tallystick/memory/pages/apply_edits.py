@@ -68,7 +68,7 @@ class EditApplier:
 
     def run(self, found: Compared, *, is_new: bool) -> None:
         found.changes = [self._masked(each) for each in found.changes]
-        if self._masks is not None and found.front:
+        if found.front:
             found.front, kinds = self._masks.edited_fields(found.front)
             if kinds:
                 self._tell(0, f"masked {counted(kinds)}")
@@ -107,7 +107,7 @@ class EditApplier:
     def _masked(self, change: Change) -> Change:
         """The change without the secrets in it. What the entry held already stays; what is masked leaves the file."""
         entry, row = change.entry, change.row
-        if entry is None or self._masks is None or len(entry.body) > _LONGEST:
+        if entry is None or len(entry.body) > _LONGEST:
             return change
         body, kinds = self._masks.edited(entry.body, row.content if row else "")
         tags, more = self._masks.edited("\n".join(entry.tags))

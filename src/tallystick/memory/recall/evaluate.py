@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from tallystick.memory.core.yaml import Node, Wrong, parse, plain, read_text
+from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.settings import place_of
+from tallystick.records.belief import Belief
 from tallystick.records.errors import Closed, Refused
 from tallystick.records.evaluation import KEYS, OPTIONS, KnownQuestion, Verdict, Verdicts, checked
 from tallystick.records.progress import Progress
-from tallystick.records.recall import Hit
-
-if TYPE_CHECKING:
-    from tallystick.memory.memory import Memory
+from tallystick.records.recall import FilledFrame, Hit
 
 DEEP = 50  # how far to look for what should have been among the first
 _FILTERS = {"tag": "tags", "kind": "kinds", "about": "about", "what": "what", "since": "since", "until": "until"}
@@ -26,8 +25,24 @@ _NAMES = {"at": "believed_at"}
 _SHORT = 60
 
 
+class Questioned(Protocol):
+    """What of a memory is needed to put questions to it. `Memory` is one."""
+
+    @property
+    def episodes(self) -> EpisodeStore: ...
+
+    @property
+    def trust(self) -> str: ...
+
+    def get(self, name: str, **which: Any) -> Belief | None: ...
+
+    def recall(self, question: str, **asked: Any) -> list[Hit]: ...
+
+    def frame(self, name: str, question: str, **asked: Any) -> FilledFrame: ...
+
+
 def put_all(
-    memory: Memory, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str,
+    memory: Questioned, questions: str | Path | Iterable[Mapping[str, Any]], *, user: str,
     on_progress: Progress | None = None,
 ) -> Verdicts:  # fmt: skip
     """The verdict on each question, in their order. A question that names no user is put as `user`."""
@@ -53,7 +68,7 @@ def _asked(questions: str | Path | Iterable[Mapping[str, Any]]) -> list[KnownQue
     return found
 
 
-def _put(memory: Memory, asked: KnownQuestion, user: str) -> Verdict:
+def _put(memory: Questioned, asked: KnownQuestion, user: str) -> Verdict:
     """One question; whatever is refused about it is what is wrong with it."""
     try:
         return _Putting(memory, asked, user).verdict()
@@ -66,7 +81,7 @@ def _put(memory: Memory, asked: KnownQuestion, user: str) -> Verdict:
 class _Putting:
     """One question as it is put to a memory."""
 
-    def __init__(self, memory: Memory, asked: KnownQuestion, user: str) -> None:
+    def __init__(self, memory: Questioned, asked: KnownQuestion, user: str) -> None:
         self._memory, self._asked = memory, asked
         said = {_NAMES.get(name, name): value for name, value in asked.options.items() if name not in _FILTERS}
         self._frame, self._budget = said.pop("frame", None), said.pop("budget", None)

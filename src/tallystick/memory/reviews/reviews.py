@@ -359,11 +359,7 @@ class ActionService:
 
     def _compact(self, action: Action) -> None:
         """Compact the page that an action names."""
-        from tallystick.memory.pages.compact import Compactor
-
         first = self._folder.state.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        services, settings = self._services, self._context.settings
-        sync = services.pages_of(self._context.user).sync
-        folds = Compactor(self._folder, services.page_files, settings, sync)
+        folds = self._services.pages_of(self._context.user)._folds
         folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)
