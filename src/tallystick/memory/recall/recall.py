@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -17,15 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tallystick.decide.trust import withheld
 from tallystick.memory import settings
-from tallystick.memory.core.arguments import (
-    KEPT_NOW,
-    can_be_written,
-    check,
-    check_frame,
-    check_names,
-    number_to_keep,
-    to_keep,
-)
+from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.recall.vector_maker import VectorMaker, making
@@ -281,7 +273,7 @@ class RecallService:
         is_of_now = ask.scope.as_of is None and query.believed_at is None
         at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
         receipt = Receipt.made(
-            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user,
+            at=at, head=head, hits=hits, k=min(k, _BEYOND), user=ask.scope.user,
             question=query.question if keep_question else "", asked=to_keep(ask, query, budget, at),
             frame=ask.frame.name if ask.frame else "",
             embedder="" if ask.by_words else self.meaning.key,
@@ -514,8 +506,32 @@ class FrameCache:
 
 # -- replay: a recorded query again, at the place of the ledger where it was asked -------------------------------------
 
+KEPT_NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
+_KEPT = ("session", "agent", "path", "floor", "quarantined", "by_words", "budget")
+_BEYOND = 1 << 62  # more than anyone has memories
 _TODAYS = "how used and fresh a memory is, and in a large folder how rare words are, are today's"
 _CLOSE = 0.005  # scores that differ by less are the same
+
+
+def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, Any]:
+    """The arguments that a receipt keeps, for asking the same again."""
+    asked = {name: budget if name == "budget" else getattr(query, name) for name in _KEPT}
+    given = {name: value for name, value in asked.items() if value not in (None, "") and value is not False}
+    narrowed = {each.name: getattr(ask.filters, each.name) for each in fields(ask.filters)}
+    without = narrowed.pop("without")
+    if filters := {name: value for name, value in narrowed.items() if value}:
+        given["filters"] = filters
+    if without:
+        given["without"] = without
+    if query.believed_at is not None:
+        given["believed_at"] = ask.scope.at
+    if ask.scope.as_of is not None:
+        given["as_of"] = ask.scope.as_of
+    if stamp(ask.now) != at:
+        given[KEPT_NOW] = stamp(ask.now)
+    if not ask.question.strip():
+        given[BLANK] = True
+    return given
 
 
 def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question: str = "") -> Replayed:
