@@ -7,7 +7,7 @@ copy of the words.
 
 An entry's `shown`: 0 was never on the page, 1 was there, 2 was there struck.
 
-`renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (see `base`), how
+`renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (`mark_of`), how
 far the ledger was, and its front matter. By its mark a saved page is recognised as coming from one of them.
 """
 
