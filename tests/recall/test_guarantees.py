@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick import Memory
-from tallystick.memory.recall.recall import Compared
 from tallystick.recall import frame as sayings
+from tallystick.recall.frame import Compared
 from tallystick.records.recall import Frame, Hit
 from tests.conftest import SOAK
 from tests.recall.test_frame import By, fill, hit, ids, why

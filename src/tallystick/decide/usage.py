@@ -15,8 +15,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Draft
 from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT, RELATION_PUT
-from tallystick.records.recall import Receipt, has_words
-from tallystick.records.relation import Related
+from tallystick.records.recall import Receipt, Related, has_words
 from tallystick.state.state import State
 
 HEAVIEST = 10.0  # weight of one outcome

@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tallystick.decide.gate import gate
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
-from tallystick.memory.core.context import Context
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.readable import ReadableMemory, forward
-from tallystick.memory.recall.feedback import FeedbackService
+from tallystick.memory.recall.receipts import FeedbackService
 from tallystick.memory.recall.sessions import ConfigStore, SessionService
 from tallystick.memory.reviews.reviews import ActionService, ReviewService
 from tallystick.memory.services import Services
@@ -30,7 +28,6 @@ from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import SourceService
 from tallystick.records.belief import OWNER, Belief, Statement, texts
 from tallystick.records.clock import Clock, said_time, system_clock
-from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode
 from tallystick.records.errors import NotApproved, Refused
 from tallystick.records.policy import ALLOW, DEFAULT, Policy
@@ -46,8 +43,7 @@ if TYPE_CHECKING:
     from tallystick.memory.graph.graph import GraphService
     from tallystick.memory.maintenance.tidy import TidyService
     from tallystick.memory.pages.store import PageStore
-    from tallystick.memory.paths.paths import PathService
-    from tallystick.memory.paths.view import PathView
+    from tallystick.memory.paths.paths import PathService, PathView
     from tallystick.records.embedder import Embedder
     from tallystick.records.rule import Consolidated, ConsolidationRule, Extractor
     from tallystick.records.status import Erasure
@@ -57,32 +53,22 @@ NDJSON = "ndjson"
 
 
 @answering
-@display_lists
 class Memory(ReadableMemory):
     """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
 
     def __init__(
-        self,
-        path: str | Path | None = None,
-        *,
-        user: str = OWNER,
-        by: str = "python:local",
-        trust: str = "human",
-        durability: str | None = None,
-        clock: Clock = system_clock,
-        read_only: bool = False,
-        notify: Callable[[str], None] | None = None,
-        embedder: Embedder | str | None = None,
-    ) -> None:
+        self, path: str | Path | None = None, *, user: str = OWNER, by: str = "python:local", trust: str = "human",
+        durability: str | None = None, clock: Clock = system_clock, read_only: bool = False,
+        notify: Callable[[str], None] | None = None, embedder: Embedder | str | None = None,
+    ) -> None:  # fmt: skip
         """`notify` receives a line about what the memory did by itself, such as rebuilding its index. Default: a log.
 
         `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
         """
-        open_context = partial(
-            Context, path, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only,
+        super().__init__(Services(
+            path, embedder, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only,
             notify=notify,
-        )  # fmt: skip
-        super().__init__(Services(open_context, embedder))
+        ))  # fmt: skip
         if trust != "human":
             self.mark_withheld()
 
@@ -93,9 +79,7 @@ class Memory(ReadableMemory):
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -116,8 +100,7 @@ class Memory(ReadableMemory):
 
         A program without a person's trust gets none of those words: see `docs/how-to/trust.md`.
         """
-        from tallystick.memory.trust.call_filter import Outlet
-        from tallystick.memory.trust.reader import Reader
+        from tallystick.memory.trust.reader import Outlet, Reader
 
         self._folder.outlet = Outlet(Reader(self._folder, self._context.gate, self.user))
 
@@ -191,11 +174,8 @@ class Memory(ReadableMemory):
     def tidy(self) -> TidyService:
         """Proposals to archive, merge or compact. Nothing is done unless it is applied."""
         from tallystick.memory.maintenance.tidy import TidyService
-        from tallystick.memory.pages.dormancy import Dormancy
 
-        context = self._context
-        pages = Dormancy(context.folder, context.gate, self._services.page_files, context.settings)
-        return TidyService(context.folder, context.gate, context.index, self._feedback, self.user, pages)
+        return TidyService(self._context, self._feedback, self._services.page_files, self.user)
 
     @cached_property
     def entities(self) -> EntityStore:
@@ -218,32 +198,13 @@ class Memory(ReadableMemory):
     # -- writing -------------------------------------------------------------------------------------------------------
 
     def remember(
-        self,
-        text: str,
-        *,
-        key: str = "",
-        about: str = "",
-        kind: str = "fact",
-        confidence: float = 0.7,
-        source_type: str = "observed",
-        evidence: Iterable[str] = (),
-        tags: Iterable[str] = (),
-        is_hypothesis: bool = False,
-        rests_on: Iterable[str] = (),
-        triple: Iterable[str] = (),
-        valid_from: date | str | None = None,
-        valid_to: date | str | None = None,
-        expires: date | str | None = None,
-        always: bool = False,
-        data: Mapping[str, Any] | None = None,
-        trust: str | None = None,
-        user: str | None = None,
-        session: str = "",
-        agent: str = "",
-        path: str = "",
-        idempotency_key: str = "",
-        keep_secrets: bool = False,
-    ) -> Belief:
+        self, text: str, *, key: str = "", about: str = "", kind: str = "fact", confidence: float = 0.7,
+        source_type: str = "observed", evidence: Iterable[str] = (), tags: Iterable[str] = (),
+        is_hypothesis: bool = False, rests_on: Iterable[str] = (), triple: Iterable[str] = (),
+        valid_from: date | str | None = None, valid_to: date | str | None = None, expires: date | str | None = None,
+        always: bool = False, data: Mapping[str, Any] | None = None, trust: str | None = None, user: str | None = None,
+        session: str = "", agent: str = "", path: str = "", idempotency_key: str = "", keep_secrets: bool = False,
+    ) -> Belief:  # fmt: skip
         """State a belief, and return it.
 
         A known `key` is superseded. Without one, this is a new belief, unless it corrects an active one ("the port is
@@ -265,20 +226,10 @@ class Memory(ReadableMemory):
         return self._remember.remember(statement, idempotency_key)
 
     def observe(
-        self,
-        text: str,
-        *,
-        session: str = "",
-        agent: str = "",
-        at: datetime | str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        id: str = "",
-        source_node: str = "",
-        trust: str | None = None,
-        user: str | None = None,
-        path: str = "",
-        keep_secrets: bool = False,
-    ) -> Episode:
+        self, text: str, *, session: str = "", agent: str = "", at: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None, id: str = "", source_node: str = "", trust: str | None = None,
+        user: str | None = None, path: str = "", keep_secrets: bool = False,
+    ) -> Episode:  # fmt: skip
         """Record something that was said or happened, verbatim, and return it. `at` is when it happened, or now.
 
         The same text again under its `id`, in its session and by its agent, writes nothing.
@@ -289,17 +240,9 @@ class Memory(ReadableMemory):
         )  # fmt: skip
 
     def revise(
-        self,
-        /,
-        name: str,
-        text: str | None = None,
-        *,
-        reason: str = "",
-        user: str | None = None,
-        path: str = "",
-        keep_secrets: bool = False,
-        **changes: Any,
-    ) -> Belief:
+        self, /, name: str, text: str | None = None, *, reason: str = "", user: str | None = None, path: str = "",
+        keep_secrets: bool = False, **changes: Any,
+    ) -> Belief:  # fmt: skip
         """Replace a belief by a better one; the old version stays in its history.
 
         `name` is a key or an id. An id whose text has changed since you read it is refused (Moved). An episode cannot
@@ -357,15 +300,9 @@ class Memory(ReadableMemory):
     archive = forward("_feedback", FeedbackService.archive)
 
     def consolidate(
-        self,
-        rule: ConsolidationRule,
-        *,
-        since_last: bool = True,
-        extractor: Extractor | str | None = None,
-        salience: SalienceScorer | None = None,
-        user: str | None = None,
-        on_progress: Progress | None = None,
-    ) -> Consolidated:
+        self, rule: ConsolidationRule, *, since_last: bool = True, extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None, user: str | None = None, on_progress: Progress | None = None,
+    ) -> Consolidated:  # fmt: skip
         """Make facts of the episodes since the rule last ran; with `since_last=False`, of all episodes again.
 
         What an episode's metadata states (`intent, replaces, subject, predicate, object`) goes first; an `extractor`
@@ -378,13 +315,9 @@ class Memory(ReadableMemory):
         )  # fmt: skip
 
     def run_due(
-        self,
-        *,
-        everyone: bool = False,
-        extractor: Extractor | str | None = None,
-        salience: SalienceScorer | None = None,
-        notify: Callable[[Consolidated], None] | None = None,
-    ) -> list[Consolidated]:
+        self, *, everyone: bool = False, extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None, notify: Callable[[Consolidated], None] | None = None,
+    ) -> list[Consolidated]:  # fmt: skip
         """Run the rules that are due: this user's, or `everyone`'s, each on its own user's episodes."""
         return self.rules.run_due(everyone=everyone, notify=notify, extractor=extractor, salience=salience)
 
@@ -393,7 +326,7 @@ class Memory(ReadableMemory):
 
     def on(self, path: str) -> PathView:
         """This memory, on a path: its calls write to that path and read from it."""
-        from tallystick.memory.paths.view import standing
+        from tallystick.memory.paths.paths import standing
 
         return standing(type(self))(self, self.paths.named(path))
 
@@ -408,16 +341,9 @@ class Memory(ReadableMemory):
     # -- import, export, backup ----------------------------------------------------------------------------------------
 
     def import_from(
-        self,
-        source: str | Path | bytes,
-        *,
-        format: str = "",
-        quarantine: bool = False,
-        mine: bool = False,
-        user: str | None = None,
-        dry_run: bool = False,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> Imported:
+        self, source: str | Path | bytes, *, format: str = "", quarantine: bool = False, mine: bool = False,
+        user: str | None = None, dry_run: bool = False, on_progress: Callable[[int], None] | None = None,
+    ) -> Imported:  # fmt: skip
         """Import conversations and notes of another system; return what was imported and what was skipped.
 
         `source` is a file, a folder, a zip as ChatGPT and Claude deliver it, or the bytes of a file. Its format is
@@ -427,21 +353,17 @@ class Memory(ReadableMemory):
         tallystick, unless a person sets `mine`. `on_progress` is called with numbers of bytes.
         """
         from tallystick.memory.exchange.import_memory import import_from
+        from tallystick.memory.exchange.importer import ImportRun
 
+        how: dict[str, Any] = {"quarantine": quarantine, "mine": mine, "dry_run": dry_run, "on_progress": on_progress}
         return import_from(
-            self._services, self.episodes, source, format=format, quarantine=quarantine, mine=mine,
-            user=self._user(user), dry_run=dry_run, on_progress=on_progress,
-        )  # fmt: skip
+            self._services, ImportRun(self._context, self.episodes, self._user(user), **how), source, format
+        )
 
     def export(
-        self,
-        to: str | Path,
-        *,
-        format: str = NDJSON,
-        user: str | None = None,
-        history: bool = True,
+        self, to: str | Path, *, format: str = NDJSON, user: str | None = None, history: bool = True,
         replace: bool = False,
-    ) -> Exported:
+    ) -> Exported:  # fmt: skip
         """Export all that is this user's: as a file of lines, a folder of Markdown, or the graph's envelope.
 
         The export is complete or absent; an existing file is kept unless `replace` is set. Without `history`, only the
@@ -458,13 +380,8 @@ class Memory(ReadableMemory):
         yield from export_lines(self._services, self._user(user), history=history)
 
     def import_export(
-        self,
-        file: str | Path | BinaryIO,
-        *,
-        user: str | None = None,
-        mine: bool = False,
-        keep_secrets: bool = False,
-    ) -> TakenIn:
+        self, file: str | Path | BinaryIO, *, user: str | None = None, mine: bool = False, keep_secrets: bool = False
+    ) -> TakenIn:  # fmt: skip
         """Import a file that `export` wrote, all of it or nothing. Doing it again changes nothing.
 
         That memory becomes a source of its own here (`source` of the result), and its statements are quarantined until
@@ -483,14 +400,9 @@ class Memory(ReadableMemory):
 
     @classmethod
     def restore(
-        cls,
-        source: str | Path,
-        path: str | Path | None = None,
-        *,
-        by: str = "python:local",
-        trust: str = "human",
+        cls, source: str | Path, path: str | Path | None = None, *, by: str = "python:local", trust: str = "human",
         clock: Clock = system_clock,
-    ) -> Memory:
+    ) -> Memory:  # fmt: skip
         """Go back to a copy, on the record: the folder as it was is kept under `backup/`, and the pin is set again.
 
         The folder may be too damaged to open, so its own policy is not read: the default policy decides.
@@ -519,8 +431,6 @@ class Memory(ReadableMemory):
             self.pages.rebuild()
         self._services.audit_file.rebuild()
         return self._context.index.rebuild(on_progress).seq + 1
-
-    # -- inside --------------------------------------------------------------------------------------------------------
 
     def _is_episode(self, name: str, user: str, path: str) -> bool:
         """Whether a name is that of an episode, and of no belief."""

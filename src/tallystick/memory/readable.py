@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from tallystick.memory.beliefs.remember import RememberService
 from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
-from tallystick.memory.recall.feedback import FeedbackService
-from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.receipts import FeedbackService, ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.services import Services
 from tallystick.memory.trust.sources import SourceService, is_shown
@@ -171,17 +170,9 @@ class ReadableMemory:
         yield from follow_events(self._folder, self.user, start, read, follow=follow)
 
     def log_page(
-        self,
-        *,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = 50,
-        op: str = "",
-        by: str = "",
-        session: str = "",
-        agent: str = "",
-        reach: int = 100_000,
-    ) -> LogPage:
+        self, *, before: int | None = None, after: int | None = None, limit: int = 50, op: str = "", by: str = "",
+        session: str = "", agent: str = "", reach: int = 100_000,
+    ) -> LogPage:  # fmt: skip
         """The newest of this user's events, or those right `before` or right `after` a number, newest first.
 
         `op` as in `log`; `by` is a source (`mcp:3f9a`) or a client (`mcp`). At most `reach` events are looked at.
@@ -228,27 +219,12 @@ class ReadableMemory:
     # -- recall --------------------------------------------------------------------------------------------------------
 
     def recall(
-        self,
-        question: str,
-        *,
-        k: int | None = None,
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        path: str = "",
-        believed_at: Moment | None = None,
-        as_of: date | str | None = None,
-        filters: Mapping[str, Any] | None = None,
-        frame: str | Frame | None = None,
-        without: str | Iterable[str] = (),
-        floor: float | None = None,
-        explain: bool = False,
-        words: bool = False,
-        quarantined: bool = False,
-        receipt: bool | None = None,
-        keep_question: bool = False,
-        on_progress: Progress | None = None,
-    ) -> RecallResult:
+        self, question: str, *, k: int | None = None, user: str | None = None, session: str | None = None,
+        agent: str | None = None, path: str = "", believed_at: Moment | None = None, as_of: date | str | None = None,
+        filters: Mapping[str, Any] | None = None, frame: str | Frame | None = None, without: str | Iterable[str] = (),
+        floor: float | None = None, explain: bool = False, words: bool = False, quarantined: bool = False,
+        receipt: bool | None = None, keep_question: bool = False, on_progress: Progress | None = None,
+    ) -> RecallResult:  # fmt: skip
         """The memories that answer a question, the best first, each with the reason.
 
         If nothing reaches the `floor`, there are no hits, and `nearest` has the closest. `believed_at` asks what would
@@ -257,9 +233,10 @@ class ReadableMemory:
         that frame. `words` searches without vectors. Quarantined memories are included only if `quarantined` is set. A
         `receipt` records what was served; the default is that of `tallystick.toml`.
         """
+        frame = self.frames.get(frame) if isinstance(frame, str) else frame
         query = Query(
             question, self._user(user), k=k, session=session, agent=agent, path=path, believed_at=believed_at,
-            as_of=as_of, filters=filters, frame=self._frame(frame), without=without, floor=floor, explain=explain,
+            as_of=as_of, filters=filters, frame=frame, without=without, floor=floor, explain=explain,
             by_words=words, quarantined=quarantined,
         )  # fmt: skip
         return self._services.recall.recall(
@@ -267,47 +244,30 @@ class ReadableMemory:
         )
 
     def frame(
-        self,
-        name: str | Frame,
-        question: str = "",
-        *,
-        budget: int | None = None,
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        path: str = "",
-        believed_at: Moment | None = None,
-        as_of: date | str | None = None,
-        filters: Mapping[str, Any] | None = None,
-        without: str | Iterable[str] = (),
-        floor: float | None = None,
-        quarantined: bool = False,
-        receipt: bool | None = None,
-        keep_question: bool = False,
-    ) -> FilledFrame:
+        self, name: str | Frame, question: str = "", *, budget: int | None = None, user: str | None = None,
+        session: str | None = None, agent: str | None = None, path: str = "", believed_at: Moment | None = None,
+        as_of: date | str | None = None, filters: Mapping[str, Any] | None = None, without: str | Iterable[str] = (),
+        floor: float | None = None, quarantined: bool = False, receipt: bool | None = None, keep_question: bool = False,
+    ) -> FilledFrame:  # fmt: skip
         """What an agent needs to know for a purpose, as text within a budget of tokens.
 
         What the frame guarantees is in it, or listed in `dropped` with the tokens that it would have needed.
         """
         if quarantined and self._context.gate.trust != "human":
-            raise Refused(
-                "only a person can put pending memories into a frame; leave `quarantined` out", "permission"
-            )
+            raise Refused("only a person can put pending memories into a frame; leave `quarantined` out", "permission")
         frame = self.frames.get(name) if isinstance(name, str) else name
         query = Query(
             question, self._user(user), session=session, agent=agent, path=path, believed_at=believed_at, as_of=as_of,
             filters=filters, without=without, floor=floor, quarantined=quarantined,
         )  # fmt: skip
-        return self._services.recall.frame(
-            query, frame, budget=budget, receipt=receipt, keep_question=keep_question
-        )
+        return self._services.recall.frame(query, frame, budget=budget, receipt=receipt, keep_question=keep_question)
 
     def replay(self, receipt: str, *, question: str = "") -> Replayed:
         """What a receipt says was served, the same question asked again at that place, and what differs and why.
 
         If the receipt did not keep the question, give it.
         """
-        from tallystick.memory.recall.replay import replay
+        from tallystick.memory.recall.recall import replay
 
         return replay(self._services.recall, self.receipts.get(receipt), self.frames, question)
 
@@ -339,10 +299,3 @@ class ReadableMemory:
             self.embed(user=user)
         return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
 
-    def _frame(self, frame: str | Frame | None) -> Frame | None:
-        from tallystick.memory.core.arguments import check_frame
-
-        found = self.frames.get(frame) if isinstance(frame, str) else frame
-        if found is not None:
-            check_frame(found)
-        return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from types import TracebackType
 
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import TallystickError
@@ -21,13 +20,9 @@ class Schedule:
     """Runs everyone's rules in an open memory, each over its own user's episodes, until it is stopped."""
 
     def __init__(
-        self,
-        memory: Memory,
-        *,
-        every: float = EVERY,
-        done: Callable[[Consolidated], None] | None = None,
+        self, memory: Memory, *, every: float = EVERY, done: Callable[[Consolidated], None] | None = None,
         failed: Callable[[str], None] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._memory, self._every, self._done, self._failed = memory, every, done, failed
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -61,7 +56,5 @@ class Schedule:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()

@@ -6,9 +6,9 @@ words. What a program may never use is made on first use.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from tallystick.memory.core.audit_file import AuditFile
 from tallystick.memory.core.context import Context
@@ -18,8 +18,7 @@ from tallystick.records.errors import Busy, Unfinished
 from tallystick.records.event import Event
 
 if TYPE_CHECKING:
-    from tallystick.memory.graph.graph import GraphService
-    from tallystick.memory.graph.index import GraphAt
+    from tallystick.memory.graph.graph import GraphAt, GraphService
     from tallystick.memory.pages.files import PagesAt
     from tallystick.memory.pages.follow import PageWriter
     from tallystick.memory.pages.store import PageStore
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 class Services:
     """The shared parts of one open memory."""
 
-    def __init__(self, open_context: Callable[..., Context], embedder: Embedder | str | None) -> None:
-        """`open_context` opens the folder, given what follows a write and an erasure."""
-        self.context = open_context(written=self._after_writing, erased=self.after_erasing)
+    def __init__(self, path: str | Path | None, embedder: Embedder | str | None, **options: Any) -> None:
+        """`options` are those of a `Context`, but for what follows a write and an erasure."""
+        self.context = Context(path, written=self._after_writing, erased=self.after_erasing, **options)
         self._embedder = embedder
 
     def close(self) -> None:
@@ -53,8 +52,7 @@ class Services:
         """The Markdown files of the pages."""
         from tallystick.memory.pages.files import PagesAt
 
-        context = self.context
-        return PagesAt(context.folder, lambda: context.zone, lambda: context.settings.hard_limit_tokens, context.masks)
+        return PagesAt(self.context)
 
     @cached_property
     def page_writer(self) -> PageWriter:
@@ -66,7 +64,7 @@ class Services:
     @cached_property
     def graph_index(self) -> GraphAt:
         """The tables of the graph."""
-        from tallystick.memory.graph.index import GraphAt
+        from tallystick.memory.graph.graph import GraphAt
 
         return GraphAt(self.context.folder)
 

@@ -170,9 +170,7 @@ _FLAG, _DAYS, _TOKENS = (_is_bool, "true or false"), 36_500, 1_000_000_000
 _FIELDS: dict[str, tuple[str, Callable[[Any], bool], str]] = {  # in the file: the field, its check, what it must be
     "ledger.durability": ("durability", lambda value: value in ("full", "group"), '"full" or "group"'),
     "recall.embedder": ("embedder", _is_text, 'like "wordllama" or "none"'),
-    "recall.floor": (
-        "floor", lambda value: type(value) in (int, float) and 0 <= value <= 1, "a number from 0 to 1"
-    ),
+    "recall.floor": ("floor", lambda value: type(value) in (int, float) and 0 <= value <= 1, "a number from 0 to 1"),
     "recall.receipts": ("receipts", *_FLAG),
     "consolidate.extractor": ("extractor", _is_text, 'a string such as "english"'),
     "consolidate.several": ("several", _are_texts, 'a list of predicates such as ["knows"]'),

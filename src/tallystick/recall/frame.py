@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tallystick.recall.render import Line, Page, line_of, safe, shortened
 from tallystick.records.policy import RANK
 from tallystick.records.recall import Dropped, FilledFrame, Frame, Hit
+from tallystick.text.claims import Claim, claim_of, conflict, gist
 
 STANDING_SHARE = 0.3  # of the budget goes to standing memory first; more of it comes in by its score
 
@@ -81,7 +82,7 @@ class _Room:
 
 def framed(
     frame: Frame, question: str, hits: Sequence[Hit], *, guaranteed: Sequence[Hit] = (), count: Count,
-    budget: int | None = None, compare: Compare, cut: Sequence[tuple[Hit, str]] = (), more: int = 0,
+    budget: int | None = None, compare: Compared, cut: Sequence[tuple[Hit, str]] = (), more: int = 0,
 ) -> FilledFrame:  # fmt: skip
     """Fill a frame with what fits: the guaranteed, then standing memory, then `hits`, which come best first.
 
@@ -210,19 +211,59 @@ RIVALS = 100  # guaranteed ones on one topic that another of them is compared wi
 
 _COUNTS = RANK["agent"]  # the trust from which on saying it again is support
 
+_MOST = 4_000_000  # letters of texts, each of which counts for a few more
+_LEAST = 200
 
-class Compare(Protocol):
-    """The comparison of hits. Texts that repeat each other share a gist, hits that contradict each other a topic."""
+_Said = tuple[str, tuple[str, ...]]  # a text, and its triple
 
-    def gist(self, text: str) -> object: ...
 
-    def is_repeat(self, one: str, other: str) -> bool: ...
+class Compared:
+    """The comparison of hits, and what was read for it, which depends on their texts alone.
 
-    def topic(self, hit: Hit) -> object:
-        """The topic of a hit; None if it contradicts nothing."""
+    Texts that repeat each other share a gist, hits that contradict each other a topic.
+    """
+
+    def __init__(self) -> None:
+        self._gists: dict[str, str] = {}
+        self._claims: dict[_Said, Claim | None] = {}
+        self._letters = 0
+
+    def is_large(self) -> bool:
+        """True if it holds so much that it is better thrown away."""
+        return self._letters > _MOST
+
+    def is_repeat(self, one: str, other: str) -> bool:
+        """True if two texts say the same in nearly the same words."""
+        return one == other or self.gist(one) == self.gist(other)
 
     def conflict(self, one: Hit, other: Hit) -> str:
-        """The contradiction between two hits, in a few words; empty if there is none."""
+        """How two hits contradict each other, in a few words; nothing if they do not. What happened claims nothing."""
+        mine, theirs = self._claim(one), self._claim(other)
+        if mine is None or theirs is None or mine.subject != theirs.subject:
+            return ""
+        found = conflict(mine, theirs)
+        return found.why if found else ""
+
+    def topic(self, hit: Hit) -> str | None:
+        """What two hits must share to contradict each other."""
+        claim = self._claim(hit)
+        return claim.key if claim else None
+
+    def gist(self, text: str) -> str:
+        """What two texts must share to say the same."""
+        if text not in self._gists:
+            self._gists[text] = gist(text)
+            self._letters += _LEAST + len(text)
+        return self._gists[text]
+
+    def _claim(self, hit: Hit) -> Claim | None:
+        if hit.what != "belief":
+            return None
+        said = hit.text, hit.triple
+        if said not in self._claims:
+            self._claims[said] = claim_of(*said)
+            self._letters += _LEAST + len(hit.text)
+        return self._claims[said]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +325,7 @@ def _voices(guaranteed: Sequence[Hit], hits: Sequence[Hit]) -> list[Voice]:
     return list(known.values())
 
 
-def _said_once(voices: Iterable[Voice], compare: Compare) -> list[Saying]:
+def _said_once(voices: Iterable[Voice], compare: Compared) -> list[Saying]:
     """Group voices that say the same, the best supported first. Two that contradict never say the same."""
     every: list[Saying] = []
     alike: dict[object, list[Saying]] = {}
@@ -303,7 +344,7 @@ def _said_once(voices: Iterable[Voice], compare: Compare) -> list[Saying]:
     return every
 
 
-def _settle(sayings: Iterable[Saying], compare: Compare) -> None:
+def _settle(sayings: Iterable[Saying], compare: Compared) -> None:
     """Of two that contradict, keep the better supported, in the other's place if that comes sooner.
 
     Two that are guaranteed are both kept; the less supported then names what is against it.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallystick.projections.vectors.product import steady
+from tallystick.projections.vectors.rows import steady
 from tallystick.records.embedder import Embedder, TokenVectors
 from tallystick.text.recall_words import STOP, is_short, parts_of, share_asked, spelled, stem, without_possessive
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index.search import SourceRow
 from tallystick.projections.vectors.file import VectorFile
-from tallystick.projections.vectors.product import steady
+from tallystick.projections.vectors.rows import steady
 from tallystick.recall.candidates import Candidates
 from tallystick.recall.index_cache import Link
 from tallystick.recall.lexicon import Lexicon, Reading
@@ -33,9 +33,7 @@ from tallystick.recall.support import State
 from tallystick.text.dates.find import fit, spans_in
 from tallystick.text.recall_words import words as words_of
 
-SIGNALS = (
-    "words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks",
-)  # fmt: skip
+SIGNALS = ("words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks")
 
 _PEOPLE = ("person-", "user-")
 _THE_SAME = 0.9999  # alike: one stem

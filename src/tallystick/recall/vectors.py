@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.vectors.file import VectorFile, Watermark, is_swept, sweep
-from tallystick.projections.vectors.nearest import Nearest, Ranked, best_of
+from tallystick.projections.vectors.file import Nearest, Ranked, VectorFile, Watermark, best_of, is_swept, sweep
 from tallystick.projections.vectors.rows import is_plain, numbers_of
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.lexicon import Lexicon, weighted

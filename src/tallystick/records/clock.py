@@ -19,9 +19,7 @@ def system_clock() -> datetime:
     try:
         moment = datetime.now(UTC)
     except (OverflowError, ValueError, OSError):
-        raise Refused(
-            "this machine's clock has no valid date; set it, then try again", "unavailable"
-        ) from None
+        raise Refused("this machine's clock has no valid date; set it, then try again", "unavailable") from None
     if not _FIRST <= moment.year < _END:
         raise _not_set(stamp(moment))
     return moment
@@ -49,9 +47,7 @@ def stamp(moment: datetime) -> str:
         try:
             moment = moment.astimezone(UTC)
         except OverflowError:
-            raise Refused(
-                f"{moment.isoformat()} is before the year 1 or after the year 9999 in UTC", "time"
-            ) from None
+            raise Refused(f"{moment.isoformat()} is before the year 1 or after the year 9999 in UTC", "time") from None
     return moment.isoformat(timespec="microseconds")[:26] + "Z"
 
 

@@ -60,15 +60,10 @@ class ChronoRecord:
             raise Refused(f"epistemic_boundary must be a list, not {type(self.epistemic_boundary).__name__}")
         status = belief_status(self.status)
         view = {
-            name: value
-            for name, value in (
-                ("status", self.status if status != self.status else ""),
-                ("epistemic_boundary", list(self.epistemic_boundary)),
-                ("model_assumptions", self.model_assumptions),
-                ("recursion_depth", self.recursion_depth),
-            )
-            if value
-        }
+            "status": self.status if status != self.status else "", "epistemic_boundary": list(self.epistemic_boundary),
+            "model_assumptions": self.model_assumptions, "recursion_depth": self.recursion_depth,
+        }  # fmt: skip
+        view = {name: value for name, value in view.items() if value}
         return {
             "key": self.id, "kind": self.kind, "status": status, "text": self.label,
             "confidence": self.confidence, "source_type": self.source_type,

@@ -31,8 +31,9 @@ from typing import Any
 import orjson
 
 from tallystick.records import ids
-from tallystick.records.belief import OWNER, Moment
+from tallystick.records.belief import OWNER, Belief, Moment
 from tallystick.records.display import Displayable, rows_html, short
+from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
 from tallystick.records.fields import must_be_json, must_be_texts
 from tallystick.records.transfer import FOREIGN, IMPORT
@@ -386,3 +387,35 @@ def _json(value: object) -> str:
         return orjson.dumps(value).decode()
     except TypeError as error:
         raise Refused(f"a frame must be JSON: {error}") from None
+
+
+# -- relations between two memories, as they were stated ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """One relation, and the event that recorded it."""
+
+    user: str
+    path: str
+    ids: tuple[str, str]
+    relation: str
+    trust: str
+    by: str
+    seq: int
+    at: str
+    event: str
+
+    def body(self) -> dict[str, Any]:
+        """The body of its event."""
+        body = {"user": self.user, "ids": list(self.ids), "relation": self.relation}
+        return body | ({"path": self.path} if self.path else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour(Displayable):
+    """A memory that another is related to: that one, `relation`, this; the other way round, if it is `turned`."""
+
+    memory: Belief | Episode
+    relation: str
+    turned: bool

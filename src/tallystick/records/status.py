@@ -1,8 +1,9 @@
-"""The status of a memory, the reach of an erasure, the files of the ledger and its checkpoints."""
+"""The status of a memory, the reach of an erasure, the files of the ledger, its checkpoints and its verification."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -82,3 +83,36 @@ class Kept(Displayable):
     head: str = ""
     root: str = ""
     trouble: str = ""
+
+
+class Defect(NamedTuple):
+    """The first thing that is wrong, and where. `seq` is -1 if it is not a line of the ledger."""
+
+    file: str
+    line: int
+    byte: int
+    seq: int
+    why: str
+
+    def __str__(self) -> str:
+        where = f", line {self.line} (event {self.seq}, byte {self.byte})" if self.seq >= 0 else ""
+        return f"{self.file}{where}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Displayable):
+    """The result of a verification."""
+
+    ok: bool
+    events: int
+    first: int
+    last: int
+    head: str
+    root: str | None  # of the Merkle tree at the head, if a checkpoint or a seal made it worth computing
+    witnesses: tuple[str, ...]
+    outside: bool  # whether one of them is kept outside the folder
+    bad: Defect | None
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}

@@ -156,7 +156,11 @@ class Times:
                 found[-1] = found[-1]._replace(last=stop, earliest=early, latest=late)
             else:
                 found.append(Span(cut, stop, *dated, before))
-        return found if len(found) <= _SPANS else [_together(found[: -_SPANS + 1]), *found[-_SPANS + 1 :]]
+        if len(found) <= _SPANS:
+            return found
+        old = found[: -_SPANS + 1]  # one span from the first to the last of them, including all between
+        early, late = min(each.earliest for each in old), max(each.latest for each in old)
+        return [Span(old[0].first, old[-1].last, early, late, old[0].at), *found[-_SPANS + 1 :]]
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -232,12 +236,6 @@ def _spans(raw: Iterable[dict[str, Any]]) -> list[Span]:
 
 def _dicts(spans: Iterable[Span]) -> list[dict[str, Any]]:
     return [each._asdict() for each in spans]
-
-
-def _together(spans: list[Span]) -> Span:
-    """One span from the first to the last of them, including all between."""
-    early, late = min(each.earliest for each in spans), max(each.latest for each in spans)
-    return Span(spans[0].first, spans[-1].last, early, late, spans[0].at)
 
 
 def _is_in(span: Span, others: Iterable[Span]) -> bool:

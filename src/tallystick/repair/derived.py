@@ -46,10 +46,9 @@ from tallystick.projections.index.file import IndexFile
 from tallystick.projections.markdown import parse
 from tallystick.projections.markdown.zone import zone_named
 from tallystick.projections.pages import open_database as page_rows
-from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.edits import Known, compare, conflict_line, is_truncated, loses_most, unreadable
 from tallystick.projections.pages.open_database import PagesFile
-from tallystick.projections.pages.rows import File
+from tallystick.projections.pages.rows import File, digest_of, mark_of
 from tallystick.projections.table_set import TableSet
 from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Damaged, Refused

@@ -36,7 +36,7 @@ from tallystick.records.operations import (
     RELATION_PUT,
 )
 from tallystick.records.policy import DEFAULT
-from tallystick.records.relation import Related
+from tallystick.records.recall import Related
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.state.part import Part, follows
 from tallystick.state.tables import Table, Tables, by_name

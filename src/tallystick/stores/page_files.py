@@ -25,8 +25,8 @@ from tallystick.ledger.disk import Disk, ensure_folder, write_all
 from tallystick.ledger.folder.layout import Folder
 from tallystick.projections.markdown import parse
 from tallystick.projections.markdown.heading import ID
-from tallystick.projections.pages.base import digest_of
 from tallystick.projections.pages.render import without
+from tallystick.projections.pages.rows import digest_of
 from tallystick.records.errors import NotWritten
 
 _SOON = 20_000_000  # nanoseconds within which a clock may show two writes as one

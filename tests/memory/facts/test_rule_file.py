@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.memory.core.yaml import LARGEST
-from tallystick.memory.facts.rule_file import FilterError, read_rules
+from tallystick.memory.facts.rules import FilterError, read_rules
 from tallystick.records.errors import ConsolidationRuleError, NotFound, Refused
 from tallystick.records.rule import ConsolidationRule
 from tests.growth import assert_text_linear

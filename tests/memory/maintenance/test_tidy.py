@@ -23,8 +23,9 @@ def clock(clock):
 
 
 def tidy_of(memory: Memory, user: str = "me") -> TidyService:
-    context = memory._context
-    return TidyService(context.folder, context.gate, context.index, memory._feedback, user)
+    tidy = TidyService(memory._context, memory._feedback, memory._services.page_files, user)
+    tidy._settings = tidy._settings._replace(auto_dormant_days=36_500)  # pages have tests of their own
+    return tidy
 
 
 @pytest.fixture

@@ -13,10 +13,9 @@ from tallystick import Memory
 from tallystick.records.errors import Moved
 from tallystick.records.operations import PAGE_PUT
 from tallystick.records.proposal import Proposal
-from tests.memory.maintenance.test_tidy import tidy_of
 from tests.memory.pages.test_pages import edit
 from tests.memory.told import ALL
-from tests.refusals import not_approved, refuses
+from tests.refusals import not_approved
 
 
 @pytest.fixture
@@ -174,16 +173,6 @@ def test_no_more_are_proposed_than_were_asked_for(memory, clock):
 
     assert [each.kind for each in memory.tidy.proposals(limit=3)] == ["expired", "dormant", "dormant"]
     assert len(memory.tidy.proposals()) == 7
-
-
-def test_without_the_pages_at_hand_nothing_is_proposed_of_them_and_nothing_rests(memory, clock):
-    clock.now += timedelta(days=91)
-    [found] = dormant(memory)
-    tidy = tidy_of(memory)
-
-    assert tidy.proposals() == []
-    with refuses("state", "memory.tidy"):
-        tidy.apply(found)
 
 
 # -- pages that are far too long ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from tallystick import Memory, Moved, NotFound, Refused
-from tallystick.memory.paths.view import calls
+from tallystick.memory.paths.paths import calls
 from tallystick.records.path import MemoryPath
 from tests.memory.told import forget_state
 from tests.refusals import refuses

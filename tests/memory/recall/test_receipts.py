@@ -8,8 +8,7 @@ from functools import partial
 import pytest
 
 from tallystick import Memory
-from tallystick.memory.recall.feedback import FeedbackService
-from tallystick.memory.recall.receipts import GROUP, MOST, ReceiptStore
+from tallystick.memory.recall.receipts import GROUP, MOST, FeedbackService, ReceiptStore
 from tallystick.records.errors import NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.operations import EPISODE_FADE, OUTCOME_PUT, RECEIPT_PUT
 from tallystick.records.recall import Receipt
@@ -83,11 +82,11 @@ def test_another_program_and_a_later_one_find_what_was_written_until_its_event_i
     receipts.flush()
 
     with Memory(by="mcp:1") as other:
-        found = ReceiptStore(other._folder, other._context.gate, "me")
+        found = ReceiptStore(other._folder, other._context.gate, "me", print)
         assert found.get(receipt.id) == receipt
         other.ledger.compact()
     with Memory() as later:
-        assert ReceiptStore(later._folder, later._context.gate, "me").all() == [receipt]
+        assert ReceiptStore(later._folder, later._context.gate, "me", print).all() == [receipt]
     memory.ledger.prune(tmp_path / "away")
     assert receipts.all() == []
     with pytest.raises(NotFound, match=receipt.id):
@@ -217,7 +216,7 @@ def test_what_is_hardly_trusted_leaves_no_receipts_and_does_not_say_what_helped(
     with Memory() as memory:
         name = memory.remember("tea").id
     with Memory(trust=trust) as memory:
-        receipts = ReceiptStore(memory._folder, memory._context.gate, "me")
+        receipts = ReceiptStore(memory._folder, memory._context.gate, "me", print)
         receipts.keep(made(memory))
         receipts.flush()
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tallystick.projections.markdown import entity_of, file_name, file_of, is_plain
-from tallystick.projections.markdown.tag import is_tag, tag_of
+from tallystick.projections.markdown.names import is_tag, tag_of
 from tallystick.projections.markdown.zone import in_full, moment, on_the_clock, zone_name, zone_named
 from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Refused

@@ -11,8 +11,7 @@ from hypothesis import given, strategies as st
 
 from tallystick.projections.markdown import parse
 from tallystick.projections.pages import render
-from tallystick.projections.pages.fold import tags_shown, time_said
-from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.pages.rows import Entry, File, tags_shown, time_said
 from tests import strategies
 
 ZONES = st.sampled_from([UTC, ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("America/New_York")])

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from tallystick.projections.vectors import nearest as module
-from tallystick.projections.vectors.file import VectorFile
-from tallystick.projections.vectors.nearest import Nearest, best_of
+from tallystick.projections.vectors import file as module
+from tallystick.projections.vectors.file import Nearest, VectorFile, best_of
 from tallystick.projections.vectors.rows import numbers_of
 from tests.projections.vectors.doubles import ids
 
@@ -248,5 +247,5 @@ def test_a_graph_that_cannot_be_saved_is_used_all_the_same(tmp_path: Path, low: 
 @pytest.mark.skipif(find_spec("onnxruntime") is None, reason="onnxruntime is not installed")
 def test_a_model_in_onnx_can_be_loaded_after_the_graph():
     """Each brings C++ libraries of its own, which crashed the process in this order."""
-    code = "from tallystick.projections.vectors import nearest; nearest._empty(8); import onnxruntime"
+    code = "from tallystick.projections.vectors import file; file._empty(8); import onnxruntime"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -7,7 +7,6 @@ from typing import Any
 
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief, Moment
-from tallystick.records.display import display_lists
 from tallystick.records.errors import Refused
 from tallystick.stores.open_folder import OpenFolder
 
@@ -15,7 +14,6 @@ _ANY = (None, None, None)
 
 
 @answering
-@display_lists
 class BeliefStore:
     """The beliefs of one user, as they are seen from a path."""
 
@@ -27,18 +25,10 @@ class BeliefStore:
         return BeliefStore(self._folder, self._user, path)
 
     def query(
-        self,
-        *,
-        kind: str | None = None,
-        status: str = "active",
-        min_confidence: float | None = None,
-        about: str | None = None,
-        tag: str | None = None,
-        containing: str = "",
-        believed_at: Moment | None = None,
-        user: str | None = None,
-        path: str | None = None,
-    ) -> list[Belief]:
+        self, *, kind: str | None = None, status: str = "active", min_confidence: float | None = None,
+        about: str | None = None, tag: str | None = None, containing: str = "", believed_at: Moment | None = None,
+        user: str | None = None, path: str | None = None,
+    ) -> list[Belief]:  # fmt: skip
         """The beliefs that fit, oldest first. `status=""` is any; `containing` is a part of the text, in any case."""
         asked: dict[str, Any] = {
             "kind": kind, "status": status, "min_confidence": min_confidence, "about": about, "tag": tag,

@@ -1,4 +1,4 @@
-"""Checks of a recall's arguments, and what a receipt keeps of them so that it can be replayed.
+"""Checks of a recall's arguments.
 
 An argument of the wrong type is refused here, in one line. Further in, it would look like damage of the index.
 """
@@ -6,22 +6,10 @@ An argument of the wrong type is refused here, in one line. Further in, it would
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
 
-from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
-from tallystick.records.recall import BLANK, Frame
-
-if TYPE_CHECKING:
-    from tallystick.recall.pipeline import Ask
-    from tallystick.records.recall import Query
-
-NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
-
-_KEPT = ("session", "agent", "path", "floor", "quarantined", "by_words", "budget")
-_BEYOND = 1 << 62  # more than anyone has memories
+from tallystick.records.recall import Frame
 
 
 def check(question: object, k: object, floor: object, believed_at: object, as_of: object) -> None:
@@ -66,29 +54,3 @@ def check_frame(frame: object, budget: object = None) -> None:
         raise Refused(f"frame must be a name or a Frame, not {frame!r}")
     if budget is not None and (type(budget) is not int or budget < 0):
         raise Refused(f"budget must be a number of tokens, 0 or more, not {budget!r}")
-
-
-def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, Any]:
-    """The arguments that a receipt keeps, for asking the same again."""
-    asked = {name: budget if name == "budget" else getattr(query, name) for name in _KEPT}
-    given = {name: value for name, value in asked.items() if value not in (None, "") and value is not False}
-    narrowed = {each.name: getattr(ask.filters, each.name) for each in fields(ask.filters)}
-    without = narrowed.pop("without")
-    if filters := {name: value for name, value in narrowed.items() if value}:
-        given["filters"] = filters
-    if without:
-        given["without"] = without
-    if query.believed_at is not None:
-        given["believed_at"] = ask.scope.at
-    if ask.scope.as_of is not None:
-        given["as_of"] = ask.scope.as_of
-    if stamp(ask.now) != at:
-        given[NOW] = stamp(ask.now)
-    if not ask.question.strip():
-        given[BLANK] = True
-    return given
-
-
-def number_to_keep(k: int) -> int:
-    """The number of hits that were wanted, as a number that any file can hold."""
-    return min(k, _BEYOND)

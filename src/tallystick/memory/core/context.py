@@ -41,19 +41,10 @@ class Context:
     """One open folder, and one program that speaks to it with one trust, for one user unless a call names another."""
 
     def __init__(
-        self,
-        path: str | Path | None,
-        *,
-        user: str,
-        by: str,
-        trust: str,
-        durability: str | None,
-        clock: Clock,
-        read_only: bool,
-        notify: Callable[[str], None] | None,
-        written: Callable[[list[Event]], None],
+        self, path: str | Path | None, *, user: str, by: str, trust: str, durability: str | None, clock: Clock,
+        read_only: bool, notify: Callable[[str], None] | None, written: Callable[[list[Event]], None],
         erased: Callable[[], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`written` is called with the events of each write, once they are on disk; `erased` after an erasure."""
         self.root = settings.locate(path)
         self.user, self.by, self.notify = user, by, notify or _log

@@ -76,8 +76,6 @@ class EchoDetector:
             return NO_ECHO
         return self._index().glance(lambda file: self._heard(file, text, marks, user)) or NO_ECHO
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _heard(self, file: IndexFile, text: str, marks: list[str], user: str) -> Echo:
         self._learn(file)
         asked = (user, orjson.dumps(marks).decode())

@@ -202,7 +202,6 @@ def _without_seq(fields: dict[str, Any]) -> dict[str, Any]:
 
 # -- files and folders that leave a memory: whole under their name, or not there at all --------------------------------
 
-
 _LONGEST_NAME = 230  # bytes; disks take 255, and a name that is being filled has some more
 _FULL = 1 << 18  # bytes that are gathered before they are written
 
@@ -289,7 +288,6 @@ def _fresh(disk: Disk, place: Path) -> Iterator[Path]:
 
 
 # -- A user's memory as a folder of Markdown that anybody can read: the pages, what happened day by day,  --------------
-
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u206f\u200b-\u200f\ufeff]")
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>()#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from tallystick.decide import trust as worth
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import refuse_name
-from tallystick.memory.trust.filtered_calls import answering
+from tallystick.memory.trust.filtered_calls import filtered
 from tallystick.memory.trust.sources import is_shown
 from tallystick.projections.markdown.names import is_plain
 from tallystick.records.display import common_ends
@@ -58,7 +58,7 @@ class _Here(NamedTuple):
     text: str
 
 
-@answering
+@filtered
 class FileStore:
     """The files of one user."""
 
@@ -101,7 +101,7 @@ class FileStore:
         if size > LONGEST:
             raise Refused(f"a file has up to {LONGEST:,} bytes, not {size:,}; split it", "size")
         text = self._gate.masks.words(text)
-        with self._batch():
+        with self._gate.together():
             files = {file.path: file for file in self._all()}
             _must_be_free(path, files.keys())
             file = files.get(path)
@@ -121,7 +121,7 @@ class FileStore:
         """Give a file, or all files of a folder, another place. Refused, if something is there."""
         checked_path(old)
         checked_path(new)
-        with self._batch():
+        with self._gate.together():
             files = self._below(old)
             others = {file.path for file in self._all()} - {file.path for file in files}
             for file in files:
@@ -134,14 +134,12 @@ class FileStore:
     def remove(self, path: str) -> int:
         """Forget a file, or all files of a folder, with their content. Returns how many files."""
         checked_path(path)
-        with self._batch():
+        with self._gate.together():
             files = self._below(path)
             for file in files:
                 for name in (*(here.key for here in self._here(file)), file.id):
                     self._gate.forget(name, reason=f"{path} was deleted", user=self._user, path="")
         return len(files)
-
-    # -- inside ------------------------------------------------------------------------------------------------------
 
     def _all(self) -> list[_File]:
         held = self._folder.state.query(user=self._user, kind=FILE)
@@ -217,9 +215,6 @@ class FileStore:
     def _revise(self, name: str, changes: dict[str, Any]) -> None:
         self._gate.revise(name, changes, reason="", user=self._user, path="")
 
-    def _batch(self) -> AbstractContextManager[None]:
-        return nullcontext() if self._folder.ledger.in_batch() else self._gate.batch()
-
 
 def _file_in(held: CurrentVersion) -> _File | None:
     """The file that a belief of that kind tells of; None, if it was said by somebody who knows nothing of files."""
@@ -282,7 +277,6 @@ def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, An
 
 
 # -- A file as parts: each is a statement that can be recalled by itself, and together they are the file, --------------
-
 
 MOST = 1000
 LONGEST_PART = 8000  # characters of a part

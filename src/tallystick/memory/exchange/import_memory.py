@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +11,6 @@ from types import ModuleType
 from tallystick.exchange import agent_memory
 from tallystick.exchange.detect import AGENT_MEMORY, FORMATS, HEAD, MARKDOWN, detected
 from tallystick.memory.core.context import Context
-from tallystick.memory.episodes.store import EpisodeStore
 from tallystick.memory.exchange import import_pages, rescue_chronomemory, restore_export, sources
 from tallystick.memory.exchange.importer import ImportRun
 from tallystick.memory.exchange.sources import CannotRead, Source, is_export, sources_in
@@ -29,37 +28,21 @@ _OWN: dict[str, ModuleType] = {
 }  # fmt: skip
 
 
-def import_from(
-    services: Services,
-    episodes: EpisodeStore,
-    source: str | Path | bytes,
-    *,
-    format: str,
-    quarantine: bool,
-    mine: bool,
-    user: str,
-    dry_run: bool,
-    on_progress: Callable[[int], None] | None,
-) -> Imported:
+def import_from(services: Services, import_run: ImportRun, source: str | Path | bytes, format: str) -> Imported:
     """Import a file, a folder, a zip, or the bytes of a file, and return what came in and what did not."""
-    context = services.context
+    context, mine = services.context, import_run.mine
     if format and format not in formats():
         raise Refused(f"{format[:60]!r} is not a known format; use one of {', '.join(formats())}")
-    if mine and (quarantine or context.gate.trust != "human"):
-        raise Refused(
-            "only a person can say that a file is theirs, and then it is not quarantined; leave out mine",
-            "permission",
-        )
-    checked(user=user)
-    context.gate.must("import", "run", user=user)
-    import_run = ImportRun(
-        context, episodes, user, quarantine=quarantine, mine=mine, dry_run=dry_run, on_progress=on_progress
-    )
+    if mine and (import_run.quarantine or context.gate.trust != "human"):
+        why = "only a person can say that a file is theirs, and then it is not quarantined; leave out mine"
+        raise Refused(why, "permission")
+    checked(user=import_run.user)
+    context.gate.must("import", "run", user=import_run.user)
     given = source if isinstance(source, bytes) else place_of(source)
     if isinstance(given, Path) and (old := _old_folder(given, format)):
         return _import_old(context, import_run, old, format)
     if isinstance(given, Path) and is_export(given) and not format:
-        if mine and not dry_run:
+        if mine and not import_run.dry_run:
             skipped = [each for each in sources_in(given) if not isinstance(each, Source)]
             return _import_folder(services, import_run, given, skipped)
         import_run.skip(given.name, "only the pages of an exported folder are read")

@@ -259,8 +259,6 @@ class ImportRun:
         metadata = {"source": self._format, "role": "system", "title": note.about, **note.metadata}
         self._observe(note.text, role=DOCUMENT, name=name, at=note.at, session=note.about, metadata=metadata)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def trust(self, role: str = PERSON) -> str:
         """How far it is trusted who said it; never more than the program that brings it."""
         wanted, own = "tool" if self.quarantine else _TRUST[role], self.gate.trust

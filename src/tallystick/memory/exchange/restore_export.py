@@ -38,33 +38,13 @@ from tallystick.memory.exchange.importer import DryRun, ImportRun
 from tallystick.memory.exchange.sources import Source
 from tallystick.memory.services import Services
 from tallystick.memory.settings import place_of
+from tallystick.records import operations as ops
 from tallystick.records.belief import Belief
 from tallystick.records.clock import parse_moment
 from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.records.event import ELSEWHERE, Draft, Event
 from tallystick.records.json import texts_in
-from tallystick.records.operations import (
-    BELIEF_INVALIDATE,
-    BELIEF_PUT,
-    BELIEF_SUPERSEDE,
-    BELIEF_TOMBSTONE,
-    EPISODE_FADE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-    IMPORT_DONE,
-    IMPORT_TAKE,
-    PAGE_COMPACT,
-    PAGE_PUT,
-    PAGE_RENAME,
-    PATH_ABANDON,
-    PATH_BRANCH,
-    PATH_COMPACT,
-    PATH_MERGE,
-    PATH_REOPEN,
-    RELATION_PUT,
-    RULE_PUT,
-)
 from tallystick.records.policy import ALLOW, lower
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.transfer import FOREIGN, TakenIn
@@ -103,9 +83,7 @@ def import_export(
     if isinstance(file, Path) and file.is_dir():
         context.gate.must("memory", "import", user=user)
         if not mine:
-            raise Refused(
-                "a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict"
-            )
+            raise Refused("a folder of pages is imported as your own: set mine=True, or use `import_from`", "conflict")
         return PageRestorer(services, user).run(file)
     opened: AbstractContextManager[IO[bytes]]
     try:
@@ -173,11 +151,11 @@ class ExportReader:
             "user": self.user, "ledger": header.ledger[:64], "begun": header.begun, "made": header.made,
             "whole": is_first,
         }  # fmt: skip
-        return self.folder.ledger.write(lambda: [Draft(IMPORT_TAKE, body)])[0].seq
+        return self.folder.ledger.write(lambda: [Draft(ops.IMPORT_TAKE, body)])[0].seq
 
     def end(self, count: int) -> None:
         self.counts["events"] = count
-        self.folder.ledger.write(lambda: [Draft(IMPORT_DONE, {"user": self.user, "events": count})])
+        self.folder.ledger.write(lambda: [Draft(ops.IMPORT_DONE, {"user": self.user, "events": count})])
 
     def seen(self, reader: Reader) -> str:
         """Up to when all of that memory has been read here: always, of what was recorded here itself."""
@@ -194,19 +172,19 @@ class ExportReader:
                 event = Event(line["n"], line["ts"], line["op"], line["id"], line["by"], "", line["body"])
                 with self.at(number):
                     ndjson.checked(event, self.user)
-                    if event.op == RULE_PUT:
+                    if event.op == ops.RULE_PUT:
                         Cadence.of(line["body"]["rule"].get("cadence", {}))
                     self._pieces.take(event)
                     if event.id in self._ids or self.state.episodes.owner(event.id) not in (None, self.user):
                         raise Refused(f"the id {event.id} is given twice, or belongs to another user here", "duplicate")
                     self._ids.add(event.id)
-                    if event.op in (IMPORT_TAKE, IMPORT_DONE):  # the next events were imported there; or are not
-                        if bool(self.joined_at) is (event.op == IMPORT_TAKE):
+                    if event.op in (ops.IMPORT_TAKE, ops.IMPORT_DONE):  # the next events were imported there; or not
+                        if bool(self.joined_at) is (event.op == ops.IMPORT_TAKE):
                             raise Refused("an import begins before the last one ended, or ends twice", "file")
-                        self.joined_at = event.ts if event.op == IMPORT_TAKE else ""
+                        self.joined_at = event.ts if event.op == ops.IMPORT_TAKE else ""
                 yield number, event
         if self.joined_at:
-            raise Refused(f"an event {IMPORT_DONE} is missing; nothing was imported", "file")
+            raise Refused(f"an event {ops.IMPORT_DONE} is missing; nothing was imported", "file")
 
     def record(self, event: Event, body: dict[str, Any], *more: Draft, source: str = "") -> Event:
         """Write one event as it was recorded elsewhere; `more` is said by this memory itself. `source` is the memory it
@@ -237,9 +215,7 @@ def import_lines(export: ExportReader, lines: Iterator[bytes], *, dry_run: bool 
     reader = Reader(lines)
     header = reader.header
     if header.user != export.user:
-        raise Refused(
-            f"this is the memory of {header.user!r:.60}, not of {export.user!r:.60}; use --user", "mismatch"
-        )
+        raise Refused(f"this is the memory of {header.user!r:.60}, not of {export.user!r:.60}; use --user", "mismatch")
     if export.mine and not export.gate.is_free(export.gate.trust):
         raise Refused(
             "the policy requires approval for human statements; an import has none: leave out --mine", "permission"
@@ -290,8 +266,8 @@ def _whole(export: ExportReader, reader: Reader, *, is_first: bool) -> None:
             _must_be_free(export, event)
             body = ndjson.renumbered(event.op, event.body or {}, numbers.place, numbers.from_place)
             numbers.add(export.record(event, body).seq)
-        export.counts["beliefs"] += event.op == BELIEF_PUT
-        export.counts["episodes"] += event.op == EPISODE_PUT
+        export.counts["beliefs"] += event.op == ops.BELIEF_PUT
+        export.counts["episodes"] += event.op == ops.EPISODE_PUT
     export.end(numbers.count)
 
 
@@ -306,7 +282,6 @@ def _must_be_free(export: ExportReader, event: Event) -> None:
 
 
 # -- an export that is imported by its records, and not by its events --------------------------------------------------
-
 
 BRANCHED = "it was said on a branch of that memory; only its main line is imported"
 _BELIEF = frozenset(Belief.__dataclass_fields__) - {"seq", "at", "answer", "withheld"}
@@ -387,7 +362,6 @@ class SnapshotImporter:
 
 # -- an export merged into a memory that has something of that user's already ------------------------------------------
 
-
 _WHY = {
     "graph": "what was saved in the graph: `tallystick export --format graph` there, `tallystick graph import` here",
     "path": "paths of that name are here",
@@ -422,7 +396,7 @@ class ExportMerger:
                 is_known = event.op in _SEEN_ONCE and (not export.mine or recorded <= seen)
                 act = None if is_known else _ACTS.get(event.op)
                 body = act(self, event, dict(event.body or {})) if act else None
-                if act is None and event.op not in (IMPORT_TAKE, IMPORT_DONE):
+                if act is None and event.op not in (ops.IMPORT_TAKE, ops.IMPORT_DONE):
                     self._stays(event)
                 if body is not None:
                     if not count:
@@ -579,14 +553,15 @@ class ExportMerger:
 
 
 _SEEN_ONCE = (  # what has no id
-    PATH_BRANCH, PATH_MERGE, PATH_ABANDON, PATH_COMPACT, PATH_REOPEN, PAGE_PUT, PAGE_COMPACT, PAGE_RENAME,
-    RELATION_PUT,
+    ops.PATH_BRANCH, ops.PATH_MERGE, ops.PATH_ABANDON, ops.PATH_COMPACT, ops.PATH_REOPEN, ops.PAGE_PUT,
+    ops.PAGE_COMPACT, ops.PAGE_RENAME, ops.RELATION_PUT,
 )  # fmt: skip
 _ACTS = {  # what is not here stays there, such as PAGE_RENAME: a page that is here keeps its name
-    BELIEF_PUT: ExportMerger._put_belief, BELIEF_SUPERSEDE: ExportMerger._put_belief,
-    BELIEF_TOMBSTONE: ExportMerger._withdraw, BELIEF_INVALIDATE: ExportMerger._withdraw,
-    EPISODE_PUT: ExportMerger._observe, EPISODE_RETRACT: ExportMerger._of_ids, EPISODE_FADE: ExportMerger._of_ids,
-    PATH_BRANCH: ExportMerger._branch, PATH_MERGE: ExportMerger._end_path, PATH_ABANDON: ExportMerger._end_path,
-    PATH_COMPACT: ExportMerger._end_path, PATH_REOPEN: ExportMerger._end_path, PAGE_PUT: ExportMerger._page,
-    PAGE_COMPACT: ExportMerger._compact, RELATION_PUT: ExportMerger._relate,
+    ops.BELIEF_PUT: ExportMerger._put_belief, ops.BELIEF_SUPERSEDE: ExportMerger._put_belief,
+    ops.BELIEF_TOMBSTONE: ExportMerger._withdraw, ops.BELIEF_INVALIDATE: ExportMerger._withdraw,
+    ops.EPISODE_PUT: ExportMerger._observe, ops.EPISODE_RETRACT: ExportMerger._of_ids,
+    ops.EPISODE_FADE: ExportMerger._of_ids, ops.PATH_BRANCH: ExportMerger._branch,
+    ops.PATH_MERGE: ExportMerger._end_path, ops.PATH_ABANDON: ExportMerger._end_path,
+    ops.PATH_COMPACT: ExportMerger._end_path, ops.PATH_REOPEN: ExportMerger._end_path,
+    ops.PAGE_PUT: ExportMerger._page, ops.PAGE_COMPACT: ExportMerger._compact, ops.RELATION_PUT: ExportMerger._relate,
 }  # fmt: skip

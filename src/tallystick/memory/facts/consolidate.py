@@ -43,14 +43,9 @@ class ConsolidationService:
         self._episodes, self._facts = episodes, facts
 
     def propose(
-        self,
-        rule: ConsolidationRule,
-        *,
-        user: str,
-        since_last: bool = False,
-        extractor: Extractor | str | None = None,
+        self, rule: ConsolidationRule, *, user: str, since_last: bool = False, extractor: Extractor | str | None = None,
         salience: SalienceScorer | None = None,
-    ) -> Deltas:
+    ) -> Deltas:  # fmt: skip
         """The deltas that `run` would make; nothing is applied, and no mark is moved."""
         chosen, selected = self._filter(rule), list[Episode]()
         episodes = self._episodes.since(self._mark(rule, user).through + 1 if since_last else 0, user=user)
@@ -60,15 +55,9 @@ class ConsolidationService:
         return Deltas(delta for episode in selected for delta in weigher.deltas(episode))
 
     def run(
-        self,
-        rule: ConsolidationRule,
-        *,
-        user: str,
-        since_last: bool = True,
-        extractor: Extractor | str | None = None,
-        salience: SalienceScorer | None = None,
-        on_progress: Progress | None = None,
-    ) -> Consolidated:
+        self, rule: ConsolidationRule, *, user: str, since_last: bool = True, extractor: Extractor | str | None = None,
+        salience: SalienceScorer | None = None, on_progress: Progress | None = None,
+    ) -> Consolidated:  # fmt: skip
         """Make deltas of the episodes since the rule last ran, or of all, and apply them, a portion at a time.
 
         What needs approval becomes a review; what makes no sense is a finding. Neither stops the rest.
@@ -135,8 +124,6 @@ class ConsolidationService:
             into.waiting += [review for review in asked if review]
         into.deltas.append(delta)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _filter(self, rule: ConsolidationRule) -> Filter:
         return parse(rule.when_filter, columns=self._episodes.columns())
 
@@ -145,15 +132,9 @@ class ConsolidationService:
             return self._folder.state.rules.mark(user, rule.id)
 
     def _weigher_of(
-        self,
-        rule: ConsolidationRule,
-        selected: list[Episode],
-        extractor: Extractor | str | None,
-        salience: SalienceScorer | None,
-        user: str,
-        *,
-        is_applied: bool = False,
-    ) -> Weigher:
+        self, rule: ConsolidationRule, selected: list[Episode], extractor: Extractor | str | None,
+        salience: SalienceScorer | None, user: str, *, is_applied: bool = False,
+    ) -> Weigher:  # fmt: skip
         """The weigher of these episodes, which are read and scored first."""
         reader = extractor_of(extractor, self._context.root)
         poor = self._not_worth(rule, selected, salience or UsualSalience(), user)
@@ -234,7 +215,6 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
 
 
 # -- extractors --------------------------------------------------------------------------------------------------------
-
 
 ENGLISH = "english"
 

@@ -6,17 +6,19 @@ owns the memory runs what is due, or a crontab with `tallystick consolidate --du
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.consolidate.cadence import Cadence, is_due, next_after
-from tallystick.consolidate.filter import parse
+from tallystick.consolidate.filter import parse as parse_filter
 from tallystick.decide import rules as decide
+from tallystick.memory.core.yaml import Node, Wrong, parse as parse_yaml, plain, read_text
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.clock import stamp
-from tallystick.records.display import display_lists
-from tallystick.records.errors import NotFound, TallystickError
+from tallystick.records.errors import ConsolidationRuleError, NotFound, TallystickError
 from tallystick.records.rule import Consolidated, ConsolidationRule, Finding, RuleStatus
 from tallystick.state.rules import Kept, Mark
 from tallystick.state.state import State
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 
 @answering
-@display_lists
 class RuleStore:
     """The rules of one user."""
 
@@ -42,7 +43,7 @@ class RuleStore:
         """Keep a rule. One that makes no sense is refused now, not when it is due. Its mark stays when it changes."""
         self._gate.must("rule", "set", user=self._of(user))
         Cadence.of(rule.cadence)
-        parse(rule.when_filter, columns=self._episodes.columns())
+        parse_filter(rule.when_filter, columns=self._episodes.columns())
         self._folder.ledger.write(lambda: decide.put(self._folder.state.rules, rule, self._of(user)))
         return rule
 
@@ -94,13 +95,9 @@ class RuleStore:
             return list(self._folder.state.rules.findings(self._of(user)))
 
     def run_due(
-        self,
-        *,
-        everyone: bool = False,
-        notify: Callable[[Consolidated], None] | None = None,
-        extractor: Extractor | str | None = None,
-        salience: SalienceScorer | None = None,
-    ) -> list[Consolidated]:
+        self, *, everyone: bool = False, notify: Callable[[Consolidated], None] | None = None,
+        extractor: Extractor | str | None = None, salience: SalienceScorer | None = None,
+    ) -> list[Consolidated]:  # fmt: skip
         """Run what is due, each rule on its own user's episodes; `notify` is called with each result.
 
         An error of one rule is raised when the others have run.
@@ -130,3 +127,111 @@ class RuleStore:
 def _waiting(state: State, user: str, mark: Mark) -> int:
     """How many episodes a rule has not considered, on every open path."""
     return state.episodes.waiting(user, mark.through, lambda path: state.paths.home(user, path) is not None)
+
+
+# -- a file of consolidation rules: YAML, of which JSON is a part ------------------------------------------------------
+
+_FORM = "a rule is a mapping: `id: …`, and below it `when_filter: …`"
+_MOST_DIGITS = 9  # of a count; more are no count, and slow to read
+
+
+class FilterError(ConsolidationRuleError):
+    """A filter in a file that makes no sense: `filter` is all of it, `at` the character."""
+
+    def __init__(self, message: str, at: int | None, filter: str) -> None:
+        super().__init__(message, at)
+        self.filter = filter
+
+
+def read_rules(path: Path, *, columns: Iterable[str] = ()) -> list[ConsolidationRule]:
+    """The rules of a file. `columns` are what filters may name besides the documented ones.
+
+        id: people
+        cadence: {every: 20}
+        when_filter: timestamp >= '2026-01-01' AND content LIKE '%Ana%'
+        then_emits: [people]
+
+    Or a list of such rules, or a mapping whose `rules:` is that list. See `core/yaml` for what is refused. A rule that
+    cannot be run is refused here, with its line: so nothing of a file is done if one of its rules is wrong.
+    """
+    text = read_text(path, of="rules", told_by="consolidate")
+    known = tuple(columns)
+    try:
+        return list(_rules(parse_yaml(text), known))
+    except Wrong as wrong:
+        where, what = f"{path}, line {wrong.line}", wrong.args[0]
+        if isinstance(what, FilterError):
+            raise FilterError(f"{where}: {what}", what.at, what.filter) from None
+        raise ConsolidationRuleError(f"{where}: {what}") from None
+
+
+def _rules(top: Node, columns: tuple[str, ...]) -> Iterator[ConsolidationRule]:
+    seen: set[str] = set()
+    for node in _listed(top):
+        rule = _rule(node, columns)
+        if rule.id in seen:
+            raise Wrong(node.line, f"two rules are called {rule.id[:40]!r}; give each its own id")
+        seen.add(rule.id)
+        yield rule
+
+
+def _listed(top: Node) -> list[Node]:
+    if isinstance(top.value, dict):
+        if "rules" not in top.value:
+            return [top]
+        if len(top.value) > 1:
+            other = next(name for name in top.value if name != "rules")
+            raise Wrong(top.value[other].line, f"{other[:40]!r} is next to `rules:`; put it into a rule")
+        top = top.value["rules"]
+    if not isinstance(top.value, list):
+        raise Wrong(top.line, _FORM)
+    if not top.value:
+        raise Wrong(top.line, f"no rules; {_FORM}")
+    return top.value
+
+
+def _rule(node: Node, columns: tuple[str, ...]) -> ConsolidationRule:
+    if not isinstance(node.value, dict):
+        raise Wrong(node.line, _FORM)
+    fields: dict[str, Any] = {}
+    for name, value in node.value.items():
+        fields[name] = _READ.get(name, plain)(value)
+        with _on(value.line):
+            alone = ConsolidationRule.from_dict({"id": "one", name: fields[name]})
+            Cadence.of(alone.cadence)
+            try:
+                parse_filter(alone.when_filter, columns=columns)
+            except ConsolidationRuleError as error:
+                raise FilterError(str(error), error.at, alone.when_filter) from None
+    with _on(node.line):
+        return ConsolidationRule.from_dict(fields)
+
+
+@contextmanager
+def _on(line: int) -> Iterator[None]:
+    """Errors of the block name that line."""
+    try:
+        yield
+    except ConsolidationRuleError as error:
+        raise Wrong(line, error) from None
+
+
+def _cadence(node: Node) -> Any:
+    """The cadence; a count is a number, and nothing is no cadence."""
+    if node.value == "":
+        return {}
+    said = plain(node)
+    if isinstance(said, dict) and isinstance(every := said.get("every"), str):
+        digits = every.strip()
+        if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS:
+            said["every"] = int(digits)
+    return said
+
+
+def _channels(node: Node) -> Any:
+    """A list of names; one alone needs no brackets."""
+    said = plain(node)
+    return said if not isinstance(said, str) else [said] if said else []
+
+
+_READ = {"cadence": _cadence, "then_emits": _channels}

@@ -24,7 +24,6 @@ from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import brought_back, withheld_among
 from tallystick.records.belief import OWNER, Belief, Moment
 from tallystick.records.clock import comparable, held_time, parse_moment, said_time, stamp
-from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 
 @answering
-@display_lists
 class FactService:
     """The facts of one user, as they are seen from a path."""
 
@@ -168,18 +166,10 @@ class FactService:
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def query(
-        self,
-        pattern: FactPattern | None = None,
-        *,
-        subject: str | None = None,
-        predicate: str | None = None,
-        object: str | None = None,
-        agent: str | None = None,
-        user: str | None = None,
-        as_of: date | str | None = None,
-        believed_at: Moment | None = None,
-        quarantined: bool = False,
-    ) -> list[Fact]:
+        self, pattern: FactPattern | None = None, *, subject: str | None = None, predicate: str | None = None,
+        object: str | None = None, agent: str | None = None, user: str | None = None, as_of: date | str | None = None,
+        believed_at: Moment | None = None, quarantined: bool = False,
+    ) -> list[Fact]:  # fmt: skip
         """The facts that fit, oldest first: those that are true now, as far as we know now.
 
         `as_of` asks what was true then; `believed_at`, what was believed then. Each may be given without the other.
@@ -245,8 +235,6 @@ class FactService:
             self._folder, self._user, start, lambda event: delta_in(event, channel), follow=follow
         )
         yield from found
-
-    # -- inside ------------------------------------------------------------------------------------------------------
 
     def _versions(
         self, user: str, believed_at: Moment | None = None, subject: str | None = None

@@ -23,7 +23,6 @@ from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import is_shown
 from tallystick.projections.markdown.names import file_of
 from tallystick.records.belief import texts
-from tallystick.records.display import display_lists
 from tallystick.records.entity import (
     LONGEST,
     Known,
@@ -271,7 +270,8 @@ class Naming:
             self._comes_up(name, fields)
         page = self.names.find(relation.source) or NOTES
         about = "" if page == NOTES else page
-        self._put(text=_sentence(relation), about=about, kind=RELATION, triple=relation.triple, **fields)
+        text = f"{relation.source} {relation.kind.replace('_', ' ').replace('-', ' ')} {relation.target}"
+        self._put(text=text, about=about, kind=RELATION, triple=relation.triple, **fields)
         return True
 
     def _is_related(self, relation: Relation) -> bool:
@@ -309,15 +309,10 @@ def _is_a(name: str, kind: str) -> str:
     return f"{name} is {article} {what}" if what else ""
 
 
-def _sentence(relation: Relation) -> str:
-    return f"{relation.source} {relation.kind.replace('_', ' ').replace('-', ' ')} {relation.target}"
-
-
 # -- the store ---------------------------------------------------------------------------------------------------------
 
 
 @answering
-@display_lists
 class EntityStore:
     """The entities of one user."""
 
@@ -416,10 +411,6 @@ class EntityStore:
 
 def _must_know(names: Names, name: str) -> None:
     if names.find(name) is None:
-        raise NotFound(f"Entity with name {_line(name)} not found; create it first")
-
-
-def _line(name: str) -> str:
-    """A name in a message: on one line, and not too long."""
-    shown = name if name.isprintable() else ascii(name)[1:-1]
-    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
+        shown = name if name.isprintable() else ascii(name)[1:-1]
+        shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
+        raise NotFound(f"Entity with name {shown} not found; create it first")

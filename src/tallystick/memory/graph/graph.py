@@ -11,9 +11,10 @@ proposed, until a person says `sure`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -22,14 +23,17 @@ import orjson
 from tallystick.decide import graph as decide
 from tallystick.decide.graph import Saved
 from tallystick.ledger.disk import replace as put_in_place
+from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.core.follower import Follower
 from tallystick.memory.core.gate import WriteGate
-from tallystick.memory.graph.index import GraphAt
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
 from tallystick.projections.graph.open_database import GraphFile
-from tallystick.records.display import display_lists
+from tallystick.projections.index.from_snapshot import held_now
+from tallystick.projections.index.read_bookmark import has_followed
+from tallystick.projections.table_set import Bookmark
 from tallystick.records.entity import ProposedMerge
-from tallystick.records.errors import Busy, NotApproved, NotFound, NotWritten, Refused
+from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.graph.envelope import (
     KEYS,
@@ -43,8 +47,10 @@ from tallystick.records.graph.envelope import (
 )
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, line_of
+from tallystick.records.operations import GRAPH
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, thing
+from tallystick.records.progress import Progress
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.phase.graph import merge as merging
 from tallystick.stores.phase.graph.base import MemoryGraphStore
@@ -64,7 +70,6 @@ class _Behind(Exception):
 
 
 @answering
-@display_lists
 class GraphService:
     """One user's graph. It is a `MemoryGraphStore`."""
 
@@ -546,3 +551,58 @@ def is_text(name: object) -> bool:
 
 def _can_be(name: str | None) -> bool:
     return name is None or is_text(name)
+
+
+# -- the graph of an open memory, kept up to date with the ledger (see `follower`) -------------------------------------
+
+
+class GraphAt(Follower[GraphFile]):
+    """The rows of the graphs of one folder.
+
+    They are made when the graph is first used, and from then on follow every write of this process. Where the first
+    segments of the ledger were pruned, the rows of beliefs are made of the current state; but what was saved in those
+    segments is only there, and they are asked for.
+    """
+
+    name, called = "graph", "the graph"
+
+    @property
+    def ledger_id(self) -> str:
+        """The name that derived records carry: where a memory goes on from another, they are the same as there."""
+        return self.state.taken_in.zone.ledger or self.ledger.standing.ledger
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """Follow what was just written, if the graph is open."""
+        if self._rows is not None:
+            super().follow(events)
+
+    def rebuild(self, on_progress: Progress | None = None) -> Bookmark:
+        """Fill the tables again, if the graph was ever used."""
+        is_used = self.ledger.writable and has_followed(self.place, self.name)
+        return super().rebuild(on_progress) if is_used else Bookmark()
+
+    def _made(self, path: Path | str, *, writable: bool = True) -> GraphFile:
+        return GraphFile(path, self.ledger_id, writable=writable)
+
+    def _open(self) -> GraphFile:
+        if self._rows is not None and self._rows.ledger != self.ledger_id:
+            self.close()
+        return super()._open()
+
+    def _why_not(self, rows: GraphFile, mark: Bookmark) -> str:
+        is_made_so = rows.is_made_under(self.state.distrusts.all())
+        return super()._why_not(rows, mark) or ("" if is_made_so else "others are distrusted")
+
+    def _serve(self, rows: GraphFile, *, compared: bool) -> None:
+        rows.comparison.ledger = self.open_folder.view() if compared else None
+
+    def _begin_in_the_middle(self, rows: GraphFile) -> None:
+        """The current state."""
+        end, first, needed = self.ledger.head, self.ledger.first, self.state.graph.first()
+        if 0 <= needed < first:
+            raise Missing(
+                f"the graph needs events from {needed} on, and those before {first} were moved away;"
+                " put their files back into sealed/"
+            )
+        told = (each for each in events_from(self.ledger, first, stop=end.seq + 1) if each.op.startswith(GRAPH))
+        rows.catch_up(chain(held_now(self.state), told), mark=Bookmark(end.seq, end.hash))

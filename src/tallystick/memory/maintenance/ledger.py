@@ -28,10 +28,10 @@ from tallystick.stores.places import is_old
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.ledger.checkpoint import Keyring
     from tallystick.ledger.proof import Proof, Tree
+    from tallystick.ledger.signed_note import Verifier
     from tallystick.records.progress import Progress
-    from tallystick.records.status import ChainFile, Kept
+    from tallystick.records.status import ChainFile, Kept, Report
     from tallystick.records.times import Span
-    from tallystick.records.verification import Report
     from tallystick.stores.open_folder import OpenFolder
 
 
@@ -108,9 +108,13 @@ class LedgerService:
     @property
     def verifier_key(self) -> str:
         """What someone else needs to check a proof or a checkpoint. NotFound if nothing was ever signed here."""
+        return self._verifier.key
+
+    @property
+    def _verifier(self) -> Verifier:
         from tallystick.ledger.checkpoint import verifier_of
 
-        return verifier_of(self.id, self._keyring).key
+        return verifier_of(self.id, self._keyring)
 
     def verify(self, *, processes: int = 1, on_progress: Progress | None = None) -> Report:
         """Check every line, from the first that is here to the last."""
@@ -144,17 +148,15 @@ class LedgerService:
 
     def prove(self, seq: int) -> str:
         """That event `seq` is in the ledger, for someone who has only a checkpoint and the key to check it with."""
-        from tallystick.ledger.checkpoint import verifier_of
         from tallystick.ledger.proof import inclusion
 
         self._ledger.refresh()
         self._ledger.line(seq)  # if it is not there, nothing is signed for it either
         note = self.checkpoint()
-        return inclusion(self._ledger, seq, note, verifier_of(self.id, self._keyring), self._tree)
+        return inclusion(self._ledger, seq, note, self._verifier, self._tree)
 
     def proof(self, seq: int) -> Proof:
         """The same without signing or writing: against the last checkpoint that has it, or the tree as it is."""
-        from tallystick.ledger.checkpoint import verifier_of
         from tallystick.ledger.proof import Proof, header_of, inclusion
 
         self._ledger.refresh()
@@ -167,7 +169,7 @@ class LedgerService:
 
         for kept in self._kept():
             if kept.size > seq and kept.ledger == self.id:
-                verifier, path = verifier_of(self.id, self._keyring), steps(kept.size, bytes.fromhex(kept.root))
+                verifier, path = self._verifier, steps(kept.size, bytes.fromhex(kept.root))
                 text = inclusion(ledger, seq, kept.note, verifier, tree)
                 return Proof(header, line.decode(), kept.size, kept.root, path, text, verifier.key)
         size, root = ledger.head.seq + 1, ledger.tree().root()

@@ -17,13 +17,11 @@ from tallystick.decide import beliefs as decide, pages as decide_page, review_re
 from tallystick.memory.pages.files import PagesAt
 from tallystick.projections.markdown import Entry as Written
 from tallystick.projections.markdown.heading import is_id
+from tallystick.projections.markdown.parse import same_words
 from tallystick.projections.pages import edits
-from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.edits import Change, Compared
-from tallystick.projections.pages.fold import tags_shown
-from tallystick.projections.pages.paragraphs import same_words
 from tallystick.projections.pages.render import Completion
-from tallystick.projections.pages.rows import Entry
+from tallystick.projections.pages.rows import Base, Entry, tags_shown
 from tallystick.records import ids
 from tallystick.records.belief import Version
 from tallystick.records.clock import stamp
@@ -70,7 +68,7 @@ class EditApplier:
 
     def run(self, found: Compared, *, is_new: bool) -> None:
         found.changes = [self._masked(each) for each in found.changes]
-        if self._masks is not None and found.front:
+        if found.front:
             found.front, kinds = self._masks.edited_fields(found.front)
             if kinds:
                 self._tell(0, f"masked {counted(kinds)}")
@@ -109,7 +107,7 @@ class EditApplier:
     def _masked(self, change: Change) -> Change:
         """The change without the secrets in it. What the entry held already stays; what is masked leaves the file."""
         entry, row = change.entry, change.row
-        if entry is None or self._masks is None or len(entry.body) > _LONGEST:
+        if entry is None or len(entry.body) > _LONGEST:
             return change
         body, kinds = self._masks.edited(entry.body, row.content if row else "")
         tags, more = self._masks.edited("\n".join(entry.tags))
@@ -317,8 +315,6 @@ class EditApplier:
     def _ask(self, action: Action, why: str) -> None:
         events = self._write(lambda: asking.ask(self._state, action, why, self._draw()))
         self._into.reviews += [event.body["review"] for event in events if event.op == REVIEW_ASK and event.body]
-
-    # -- inside ------------------------------------------------------------------------------------------------------
 
     def _write(self, decision: Callable[[], list[Draft]]) -> list[Any]:
         return self._ledger.write(decision, by=PAGE_EDIT)

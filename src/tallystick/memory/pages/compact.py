@@ -30,13 +30,12 @@ from tallystick.projections.markdown.compact.check import Loss, loss, preserved
 from tallystick.projections.markdown.compact.notes import Pairs, Statement, ends, parted
 from tallystick.projections.markdown.compact.propose import fold
 from tallystick.projections.markdown.heading import is_id
-from tallystick.projections.markdown.tag import tag_of
+from tallystick.projections.markdown.names import tag_of
 from tallystick.projections.markdown.zone import on_the_clock
 from tallystick.projections.pages import render
-from tallystick.projections.pages.fold import tags_shown
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import moment
-from tallystick.projections.pages.rows import Entry, File, tokens_in
+from tallystick.projections.pages.rows import Entry, File, tags_shown, tokens_in
 from tallystick.records.display import common_ends
 from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.event import Draft
@@ -337,15 +336,11 @@ def _tags(take: Take, row: Entry, tags: tuple[str, ...]) -> tuple[str, ...]:
 def read_rewrite(text: object, page: Page) -> Page:
     """The rewrite, in the time zone of its page. Refused, if it is not text."""
     if not isinstance(text, str) or not text.strip():
-        raise Refused(
-            "a rewrite must be the Markdown of the whole page; it is empty", "required"
-        )
+        raise Refused("a rewrite must be the Markdown of the whole page; it is empty", "required")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise Refused(
-            f"character {error.start} of the rewrite is a lone surrogate; decode it again", "text"
-        ) from None
+        raise Refused(f"character {error.start} of the rewrite is a lone surrogate; decode it again", "text") from None
     return parse(text, page.zone)
 
 
@@ -390,14 +385,11 @@ def statements(rewrite: Page, page: Page, before: Sequence[Statement]) -> list[S
         if entry.id or entry.body.strip():
             time = on_the_clock(entry.at, page.zone) if entry.at else entry.time
             is_struck = not entry.superseded_by and (entry.is_retracted or entry.is_struck)
-            found.append(
-                Statement(entry.id, time, entry.body, tags, entry.superseded_by, is_struck, entry.supersedes)
-            )
+            found.append(Statement(entry.id, time, entry.body, tags, entry.superseded_by, is_struck, entry.supersedes))
     return found
 
 
 # -- what goes into what when a page is folded, and what may not -------------------------------------------------------
-
 
 MOST = 150  # entries that we make one of: their ids stand in one comment
 LONGEST = 50_000  # characters of what was folded
@@ -549,7 +541,6 @@ def _unseen(text: str) -> set[str]:
 
 
 # -- the difference between two states of a page, in the unified format ------------------------------------------------
-
 
 _AROUND = 3  # lines that are shown before and after a change
 

@@ -10,30 +10,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
-from functools import cached_property
 from pathlib import Path
 
+from tallystick.memory.core.context import Context
 from tallystick.memory.core.follower import Follower
-from tallystick.memory.core.masking import Masker
 from tallystick.projections.database import wait_for_lock
 from tallystick.projections.index.from_snapshot import held_now
 from tallystick.projections.markdown import Page, parse
 from tallystick.projections.markdown.zone import zone_name, zone_named
 from tallystick.projections.pages import render
-from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, Rendering
-from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.pages.rows import Entry, File, digest_of, mark_of
 from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Busy, NotWritten, Refused
 from tallystick.records.event import Event
 from tallystick.records.operations import PAGE_PUT
 from tallystick.records.progress import Progress
-from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage, PageFolder, Read
 
 _PATIENCE = 30.0
@@ -44,19 +41,16 @@ class PagesAt(Follower[PagesFile]):
 
     name, called = "pages", "the table of pages"
 
-    def __init__(
-        self, folder: OpenFolder, zone: Callable[[], tzinfo], hard_limit: Callable[[], int], masks: Masker | None = None
-    ) -> None:
-        super().__init__(folder)
-        self.draw, self.masks = folder.draw, masks
-        self._zone_of, self._hard_limit = zone, hard_limit
-        self.folder = PageFolder(folder.files.pages, folder.disk)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context.folder)
+        self.draw, self.masks, self._context = context.folder.draw, context.masks, context
+        self.folder = PageFolder(context.folder.files.pages, context.folder.disk)
         self._paused, self._is_working = 0, False
 
-    @cached_property
+    @property
     def zone(self) -> tzinfo:
         """The clock on which this user reads."""
-        return self._zone_of()
+        return self._context.zone
 
     @property
     def is_writable(self) -> bool:
@@ -107,7 +101,7 @@ class PagesAt(Follower[PagesFile]):
     # -- rows --------------------------------------------------------------------------------------------------------
 
     def _made(self, path: Path | str, *, writable: bool = True) -> PagesFile:
-        return PagesFile(path, self._hard_limit(), writable=writable)
+        return PagesFile(path, self._context.settings.hard_limit_tokens, writable=writable)
 
     def level(self, on_progress: Progress | None = None) -> PagesFile:
         """The rows, in the file: what is done to pages is noted in them."""
@@ -201,9 +195,7 @@ class PagesAt(Follower[PagesFile]):
         if is_plain and (patched := render.patched(read.data, file, due, self.zone)):
             return patched
         page, is_seen = page or self.parsed(file, read), file.digest is not None
-        return render.changed(
-            page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen
-        )  # fmt: skip
+        return render.changed(page, file, due, completions=completions, drops=drops, recorded=recorded, is_seen=is_seen)
 
     def _zone_in(self, file: File, page: Page | None) -> str:
         try:

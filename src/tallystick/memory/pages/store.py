@@ -27,11 +27,9 @@ from tallystick.projections.markdown import entity_of
 from tallystick.projections.markdown.front import checked
 from tallystick.projections.markdown.page import to_text
 from tallystick.projections.pages import render
-from tallystick.projections.pages.fold import tags_shown
-from tallystick.projections.pages.rows import Entry, File, path_of
+from tallystick.projections.pages.rows import Entry, File, path_of, tags_shown
 from tallystick.projections.pages.search import Match, recent, search, span_of
 from tallystick.records.belief import OWNER, Belief, texts
-from tallystick.records.display import display_lists
 from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Busy, Moved, NotFound, NotWritable, Refused
 from tallystick.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
@@ -47,7 +45,6 @@ Moment = date | str | None
 
 
 @answering
-@display_lists
 class PageStore:
     """The pages of one user."""
 
@@ -304,8 +301,6 @@ class PageStore:
     def _must_be_writable(self) -> None:
         if not self._at.is_writable:
             raise NotWritable("this memory is open for reading only")
-
-    # -- inside ------------------------------------------------------------------------------------------------------
 
     def _about(self, path: str) -> str:
         """What the page is about that a caller names."""

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from tallystick.decide import beliefs, pages, review_request as asking, reviews as decide
@@ -29,25 +29,11 @@ from tallystick.memory.pages.apply_edits import Adopted, EditApplier
 from tallystick.memory.pages.files import PagesAt, is_blank
 from tallystick.projections.database import Stale, has_no_room
 from tallystick.projections.markdown import Page, Span, entity_of
-from tallystick.projections.pages.base import Base, mark_of
-from tallystick.projections.pages.edits import (
-    CHANGED,
-    NEW,
-    REMOVED,
-    STRUCK,
-    Change,
-    Compared,
-    Known,
-    compare,
-    conflict_line,
-    is_truncated,
-    loses_most,
-    unreadable,
-)
+from tallystick.projections.markdown.parse import same_words
+from tallystick.projections.pages import edits
 from tallystick.projections.pages.open_database import PagesFile
-from tallystick.projections.pages.paragraphs import same_words
 from tallystick.projections.pages.render import Completion, is_on_another_clock
-from tallystick.projections.pages.rows import Entry, File, path_of
+from tallystick.projections.pages.rows import Base, Entry, File, mark_of, path_of
 from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import PREFIXES
@@ -78,7 +64,7 @@ class _Seen:
     file: File | None
     read: Read
     page: Page
-    found: Compared
+    found: edits.Compared
     rows: Sequence[Entry] = ()  # as they were at that moment
     base: Base | None = None  # what it was saved from
     trouble: str = ""  # why it is not to be taken in before somebody decided
@@ -103,11 +89,11 @@ class _Seen:
         return [row for row in seen if self.base is None or row.seq <= self.base.seq]
 
     @property
-    def cut(self) -> Change | None:
+    def cut(self) -> edits.Change | None:
         """What a page that is cut short says of the entry that it ends in."""
         known = [change for change in self.found.changes if change.entry and change.row]
         last = max(known, key=lambda change: change.line, default=None) if self.trouble else None
-        return last if last and last.kind in (CHANGED, STRUCK) else None
+        return last if last and last.kind in (edits.CHANGED, edits.STRUCK) else None
 
 
 class Sync:
@@ -274,15 +260,15 @@ class Sync:
         self, db: PagesFile, path: str, user: str, about: str, file: File | None, read: Read, page: Page
     ) -> _Seen | None:  # fmt: skip
         if file and file.digest not in (None, read.digest) and db.was_rendered(path, read.digest):
-            return _Seen(path, user, about, file, read, page, Compared(), db.entries(path), is_put_back=True)
+            return _Seen(path, user, about, file, read, page, edits.Compared(), db.entries(path), is_put_back=True)
         rows = db.entries(path) if file else []
-        if line := conflict_line(page, {row.id: row for row in rows}):
+        if line := edits.conflict_line(page, {row.id: row for row in rows}):
             self._problems.append(SyncNote(path, line, _CONFLICT))
             self._held.add(path)
             return None
         mark = mark_of(read.data)
         base = db.base(path, mark) if file else None
-        state, is_whole = self._at.state, self._is_whole
+        state, is_whole = self._at.state, self._at.ledger.first == 0
 
         def is_past(name: str) -> bool:
             """Whether it was moved away with the first segments of the ledger: then it has no row any more."""
@@ -293,20 +279,16 @@ class Sync:
             held = state.find(name, user=user, short=False)
             return held.seq if held else -1
 
-        known = Known(state.pages.is_erased, db.is_gone, is_past, last_event)
-        trouble = unreadable(read.data)
-        found = Compared() if trouble else compare(page, file, rows, known, base)
-        if not trouble and file and is_truncated(page, rows, base, partial(db.ends, path, mark)):
+        known = edits.Known(state.pages.is_erased, db.is_gone, is_past, last_event)
+        trouble = edits.unreadable(read.data)
+        found = edits.Compared() if trouble else edits.compare(page, file, rows, known, base)
+        if not trouble and file and edits.is_truncated(page, rows, base, partial(db.ends, path, mark)):
             trouble = "it is truncated"
         asked = self._holds.known(path, user, read.digest) if file and base is None else None
         each = _Seen(path, user, about, file, read, page, found, rows, base, trouble, asked)
         if not each.is_in_doubt:
             self._problems += [SyncNote(path, note.line, note.what) for note in found.notes]
         return each
-
-    @cached_property
-    def _is_whole(self) -> bool:
-        return self._at.ledger.first == 0
 
     def _whose(self, db: PagesFile, path: str, page: Page) -> tuple[str, str] | None:
         """Whose page a file is that nobody knows, and what it is about."""
@@ -334,12 +316,13 @@ class Sync:
         """An entry that is gone from one page and stands on another was moved: it is not taken back."""
         removed = {
             (each.user, change.row.id): (each, change)
-            for each in seen for change in each.found.changes if change.kind == REMOVED and change.row
+            for each in seen for change in each.found.changes if change.kind == edits.REMOVED and change.row
         }  # fmt: skip
         for each in seen:
             for change in each.found.changes:
-                if change.kind == NEW and change.entry and (found := removed.pop((each.user, change.entry.id), None)):
-                    each.adopted.moved.add(change.entry.id)
+                moved = (each.user, change.entry.id) if change.kind == edits.NEW and change.entry else None
+                if moved and (found := removed.pop(moved, None)):
+                    each.adopted.moved.add(moved[1])
                     found[0].found.changes.remove(found[1])
 
     # -- importing ---------------------------------------------------------------------------------------------------
@@ -360,14 +343,14 @@ class Sync:
     def _may_be_taken(self, each: _Seen) -> bool:
         """Whether a page is what a person meant to save; where that is in doubt, a person is asked."""
         trouble = each.trouble
-        if not trouble and loses_most(each.found.removed, each.rows, each.base):
+        if not trouble and edits.loses_most(each.found.removed, each.rows, each.base):
             trouble = f"it lacks {len(each.found.removed)} entries that stood there, most of what it had"
         if not trouble and each.asked is not None:
             trouble = each.asked.why.removeprefix(f"{each.path}: ")
             each.trouble = "" if each.page.text.endswith("\n") else trouble
         if not trouble:
             return True
-        is_text, cut, changes = not unreadable(each.read.data), each.cut, dict[str, Any]()
+        is_text, cut, changes = not edits.unreadable(each.read.data), each.cut, dict[str, Any]()
         missing = each.missing if each.trouble else each.found.removed
         if cut and cut.row and cut.entry and not cut.entry.body.strip():
             missing.append(cut.row)
@@ -391,7 +374,7 @@ class Sync:
 
     def _put_back(self, each: _Seen) -> None:
         """A person rejected the removal of what is missing."""
-        gone = [change for change in each.found.changes if change.kind == REMOVED or change is each.cut]
+        gone = [change for change in each.found.changes if change.kind == edits.REMOVED or change is each.cut]
         each.found.changes = [change for change in each.found.changes if not any(change is one for one in gone)]
         each.adopted.recorded |= {change.row.id for change in gone if change.row}
         last = each.page.entries[-1] if each.page.entries else None
@@ -486,10 +469,10 @@ def _page_in(at: PagesAt, path: str) -> Page | None:
         read = at.folder.read(path)
     except NoPage:
         return None
-    if read is None or unreadable(read.data):
+    if read is None or edits.unreadable(read.data):
         return None
     page = at.parsed(None, read)
-    return None if conflict_line(page, {}) else page
+    return None if edits.conflict_line(page, {}) else page
 
 
 def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
@@ -510,7 +493,6 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
 
 
 # -- pages that are not imported before a person decided: truncated, unreadable, or without most of their --------------
-
 
 WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"
 

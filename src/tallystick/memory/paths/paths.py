@@ -10,26 +10,28 @@ the review is pending. Approving it does exactly that, unless the path has chang
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, cast
 
 from tallystick.decide import paths as decide
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.paths import MergePlan, action_on
+from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.facts.store import FactService
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief
-from tallystick.records.display import display_lists
 from tallystick.records.event import Draft, Event
 from tallystick.records.operations import REVIEW_ASK
-from tallystick.records.path import MAIN, REVIEW, ROOT, Conflict, MemoryPath, Merged, Tree
+from tallystick.records.path import MAIN, REVIEW, ROOT, Conflict, MemoryPath, Merged, Tree, shown
 from tallystick.records.review import Action
 from tallystick.stores.open_folder import OpenFolder
 
 
 @answering
-@display_lists
 class PathService:
     """The paths of one user."""
 
@@ -157,8 +159,6 @@ class PathService:
     def __repr__(self) -> str:
         return f"<{len(self)} paths of {self._user}>"
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _act(
         self, kind: str, name: str, changes: dict[str, Any], reason: str = "", look: Callable[[], None] | None = None
     ) -> list[Event]:
@@ -194,3 +194,85 @@ class PathService:
         episodes = Counter(ref.path for ref in refs if ref is not None)
         beliefs = Counter(each.path for each in state.of_user(self._user) if each.status == "active")
         return {path: (beliefs[path], episodes[path]) for path in beliefs.keys() | episodes.keys()}
+
+
+# -- `m.on(path)`: a memory on one path of a conversation --------------------------------------------------------------
+
+
+class PathView:
+    """A memory on one path. `m.on("main")` is the root.
+
+    It has those calls of `Memory` that take a path, with the same arguments except that one. It has no state of its
+    own: two views of the same path are equal.
+    """
+
+    def __init__(self, memory: Any, path: str) -> None:
+        self._memory, self.path = memory, path
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @cached_property
+    def beliefs(self) -> BeliefStore:
+        """Beliefs, as they are seen from this path."""
+        found: BeliefStore = self._memory.beliefs
+        return found.on(self.path)
+
+    @cached_property
+    def facts(self) -> FactService:
+        """Beliefs with subject, predicate and object, as they are seen from this path."""
+        found: FactService = self._memory.facts
+        return found.on(self.path)
+
+    def branch(self, name: str) -> PathView:
+        """A new branch from here, as a view."""
+        self._memory.paths.branch(name, self.path)
+        return type(self)(self._memory, name)
+
+    @property
+    def record(self) -> MemoryPath | None:
+        """The path itself; None for the root, which has no record."""
+        found: MemoryPath | None = self._memory.paths.get(self.path) if self.path else None
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PathView) and (other._memory, other.path) == (self._memory, self.path)
+
+    def __hash__(self) -> int:
+        return hash((id(self._memory), self.path))
+
+    def __repr__(self) -> str:
+        return f"<Memory {self._memory.folder} of {self._memory.user} on {shown(self.path)}>"
+
+
+_MADE: dict[type, type[PathView]] = {}
+
+
+def standing(kind: type) -> type[PathView]:
+    """The view of a memory class: its calls that take a path, each made there."""
+    if kind not in _MADE:
+        body = {name: _made_there(name, call) for name, call in calls(kind).items()}
+        _MADE[kind] = type("PathView", (PathView,), {**body, "__doc__": PathView.__doc__})
+    return _MADE[kind]
+
+
+def calls(kind: type) -> dict[str, Callable[..., Any]]:
+    """The public calls of a class that take a path, by name; but not the one that leads here."""
+    found = inspect.getmembers(kind, inspect.isfunction)
+    taking = ((name, call) for name, call in found if "path" in inspect.signature(call).parameters)
+    return {name: call for name, call in taking if name[0] != "_" and name != "on"}
+
+
+def _made_there(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    known = inspect.signature(call)
+
+    @wraps(call)
+    def made(self: PathView, *given: Any, **named: Any) -> Any:
+        if "path" in named:
+            raise TypeError(f"{name}() is on path {shown(self.path)!r} already; leave `path` out")
+        return call(self._memory, *given, path=self.path, **named)
+
+    rest = [each for each in known.parameters.values() if each.name != "path"]
+    made.__signature__ = known.replace(parameters=rest)  # type: ignore[attr-defined]  # inspect looks here
+    return made

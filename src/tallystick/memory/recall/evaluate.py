@@ -108,9 +108,7 @@ class _Putting:
 
     def _hits(self) -> list[Hit]:
         if self._said.get("quarantined") and self._memory.trust != "human":
-            raise Refused(
-                "only a person can ask about pending memories; leave `quarantined` out", "permission"
-            )
+            raise Refused("only a person can ask about pending memories; leave `quarantined` out", "permission")
         if self._frame is None:
             return self._memory.recall(self._asked.ask, k=self._k, **self._said)
         said = {name: value for name, value in self._said.items() if name != "words"}

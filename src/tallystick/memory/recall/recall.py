@@ -9,28 +9,29 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tallystick.decide.trust import withheld
 from tallystick.memory import settings
-from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names, number_to_keep, to_keep
+from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names
 from tallystick.memory.recall.receipts import ReceiptStore
+from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.recall.vector_maker import VectorMaker, making
 from tallystick.memory.trust.sources import withheld_episode
 from tallystick.records.belief import Moment
 from tallystick.records.clock import parse_moment, said_time, stamp
-from tallystick.records.errors import Refused
-from tallystick.records.recall import FilledFrame, Frame, Hit, NearMiss, Query, RecallResult, Receipt
+from tallystick.records.errors import NotFound, Refused
+from tallystick.records.recall import BLANK, FilledFrame, Frame, Hit, NearMiss, Query, RecallResult, Receipt, Replayed
 from tallystick.records.trust import Distrust
-from tallystick.text.claims import Claim, claim_of, conflict, gist
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
     from tallystick.projections.index.file import IndexFile
+    from tallystick.recall.frame import Compared
     from tallystick.recall.pipeline import Ask
     from tallystick.recall.vectors import VectorSearch
     from tallystick.records.embedder import Embedder
@@ -94,6 +95,8 @@ class RecallService:
     @cached_property
     def _compared(self) -> Compared:
         """What was read of the hits of frames. They come again and again."""
+        from tallystick.recall.frame import Compared
+
         return Compared()
 
     # -- asking ------------------------------------------------------------------------------------------------------
@@ -106,6 +109,8 @@ class RecallService:
 
         believed_at, path, user = query.believed_at, query.path, query.user
         check(query.question, query.k, query.floor, believed_at, query.as_of)
+        if query.frame is not None:
+            check_frame(query.frame)
         scoped = {name: value for name in ("session", "agent") if (value := getattr(query, name)) is not None}
         check_names(user=user, path=path, **scoped)
         then = said_time(query.as_of)
@@ -178,7 +183,8 @@ class RecallService:
         self._prepare(ask, on_progress)
         ledger, incomplete = self._folder.ledger, ""
         with ledger.reading():
-            given = partial(work, ask=ask, meaning=self._means(ask), erasures=ledger.standing.erasures)
+            meaning = self._plain if ask.by_words else self.meaning
+            given = partial(work, ask=ask, meaning=meaning, erasures=ledger.standing.erasures)
             try:
                 found = self._index.read(given, on_progress, at=ask.scope.at)
                 if not ask.by_words:
@@ -267,7 +273,7 @@ class RecallService:
         is_of_now = ask.scope.as_of is None and query.believed_at is None
         at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
         receipt = Receipt.made(
-            at=at, head=head, hits=hits, k=number_to_keep(k), user=ask.scope.user,
+            at=at, head=head, hits=hits, k=min(k, _BEYOND), user=ask.scope.user,
             question=query.question if keep_question else "", asked=to_keep(ask, query, budget, at),
             frame=ask.frame.name if ask.frame else "",
             embedder="" if ask.by_words else self.meaning.key,
@@ -315,7 +321,7 @@ class RecallService:
 
     def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
-        from tallystick.recall.hits import as_served
+        from tallystick.recall.pipeline import as_served
 
         with self._folder.ledger.reading():
             found = self._index.read(lambda file: as_served(file, receipt.hits, receipt.user))
@@ -335,12 +341,9 @@ class RecallService:
         """The tokens of lines, and of whole frames, which are counted more than once while they are filled."""
         return lru_cache(_LINES)(self.meaning.count), lru_cache(_PAGES)(self.meaning.count)
 
-    def _means(self, ask: Ask) -> VectorSearch:
-        """A query by words alone needs no embedder, and reports no missing one."""
-        return self._plain if ask.by_words else self.meaning
-
     @cached_property
     def _plain(self) -> VectorSearch:
+        """A query by words alone needs no embedder, and reports no missing one."""
         from tallystick.recall.vectors import VectorSearch
 
         return VectorSearch(None, None, None)
@@ -458,7 +461,6 @@ def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
 
 # -- frames that were filled a moment ago, for as long as their own cache allows and nothing they were ma --------------
 
-
 _CACHED = 64
 
 
@@ -502,56 +504,97 @@ class FrameCache:
         self._kept[key] = _Kept(mark, self._ticks() + seconds, seconds, since, expires, framed, list(served))
 
 
-# -- hits held against one another while frames are filled: which say the same, and which cannot both be  --------------
+# -- replay: a recorded query again, at the place of the ledger where it was asked -------------------------------------
+
+KEPT_NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
+_KEPT = ("session", "agent", "path", "floor", "quarantined", "by_words", "budget")
+_BEYOND = 1 << 62  # more than anyone has memories
+_TODAYS = "how used and fresh a memory is, and in a large folder how rare words are, are today's"
+_CLOSE = 0.005  # scores that differ by less are the same
 
 
-_MOST = 4_000_000  # letters of texts, each of which counts for a few more
-_LEAST = 200
+def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, Any]:
+    """The arguments that a receipt keeps, for asking the same again."""
+    asked = {name: budget if name == "budget" else getattr(query, name) for name in _KEPT}
+    given = {name: value for name, value in asked.items() if value not in (None, "") and value is not False}
+    narrowed = {each.name: getattr(ask.filters, each.name) for each in fields(ask.filters)}
+    without = narrowed.pop("without")
+    if filters := {name: value for name, value in narrowed.items() if value}:
+        given["filters"] = filters
+    if without:
+        given["without"] = without
+    if query.believed_at is not None:
+        given["believed_at"] = ask.scope.at
+    if ask.scope.as_of is not None:
+        given["as_of"] = ask.scope.as_of
+    if stamp(ask.now) != at:
+        given[KEPT_NOW] = stamp(ask.now)
+    if not ask.question.strip():
+        given[BLANK] = True
+    return given
 
-_Said = tuple[str, tuple[str, ...]]  # a text, and its triple
+
+def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question: str = "") -> Replayed:
+    """The recorded answer, the answer now, and what differs.
+
+    The beliefs of then are known to the event. What is not: how often a memory had been used and how fresh it was, how
+    rare words were in a large folder, and frames that were redefined since. Those are today's, and the answer says so.
+    """
+    asked, given = receipt.question or question, dict[str, Any](receipt.asked)
+    recorded = recall.served(receipt)
+    if not given.pop(BLANK, False) and not asked:
+        note = "the question was not kept: give it, to put it again"
+        return Replayed(receipt.id, "", recorded, (), (), (note,), was_put=False)
+    notes = [_TODAYS]
+    if receipt.frame:
+        try:
+            given["frame"] = frames.get(receipt.frame)
+        except NotFound:
+            note = f"the frame {receipt.frame} is gone; put again without it"
+            notes.append(note)
+    if receipt.embedder:
+        recall.embed(user=receipt.user)  # what was answered with vectors is not compared with words
+    if receipt.embedder and receipt.embedder != recall.meaning.key:
+        notes.append(f"the vectors were made by {receipt.embedder}, and are by {recall.meaning.key or 'nobody'} now")
+    again, sources = _again(recall, receipt, asked, given)
+    notes += _moved(receipt, again, sources)
+    differs = tuple(_differences(receipt, recorded, again, sources))
+    return Replayed(receipt.id, asked, recorded, tuple(again), differs, tuple(notes))
 
 
-class Compared:
-    """What was read of hits; it depends on their texts alone."""
+def _again(
+    recall: RecallService, receipt: Receipt, question: str, given: dict[str, Any]
+) -> tuple[list[Hit], list[str]]:  # fmt: skip
+    budget, frame = given.pop("budget", None), given.pop("frame", None)
+    then = datetime.fromisoformat(given.pop(KEPT_NOW, receipt.at))
+    given.setdefault("believed_at", receipt.head[0])
+    query = Query(question, receipt.user, k=receipt.k or None, frame=frame, **given)
+    if frame is not None and receipt.k == 0:
+        filled, sources, *_ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
+        return list(filled.hits), sources
+    found = recall.answered(recall.asking(query, then))
+    return list(found), list(found.served)
 
-    def __init__(self) -> None:
-        self._gists: dict[str, str] = {}
-        self._claims: dict[_Said, Claim | None] = {}
-        self._letters = 0
 
-    def is_large(self) -> bool:
-        """Whether it holds so much that it is better thrown away."""
-        return self._letters > _MOST
+def _moved(receipt: Receipt, again: list[Hit], sources: list[str]) -> list[str]:
+    """By how much scores moved at most, which statistics alone can do."""
+    now = {source: hit.score for source, hit in zip(sources, again, strict=True)}
+    limit = max((abs(now[source] - score) for source, score in receipt.hits if source in now), default=0.0)
+    return [f"scores moved, by {limit:.3f} at most"] if limit > _CLOSE else []
 
-    def is_repeat(self, one: str, other: str) -> bool:
-        """Whether two texts say the same in nearly the same words."""
-        return one == other or self.gist(one) == self.gist(other)
 
-    def conflict(self, one: Hit, other: Hit) -> str:
-        """How two hits contradict each other, in a few words; nothing if they do not. What happened claims nothing."""
-        mine, theirs = self._claim(one), self._claim(other)
-        if mine is None or theirs is None or mine.subject != theirs.subject:
-            return ""
-        found = conflict(mine, theirs)
-        return found.why if found else ""
-
-    def topic(self, hit: Hit) -> str | None:
-        """What two hits must share to contradict each other."""
-        claim = self._claim(hit)
-        return claim.key if claim else None
-
-    def gist(self, text: str) -> str:
-        """What two texts must share to say the same."""
-        if text not in self._gists:
-            self._gists[text] = gist(text)
-            self._letters += _LEAST + len(text)
-        return self._gists[text]
-
-    def _claim(self, hit: Hit) -> Claim | None:
-        if hit.what != "belief":
-            return None
-        said = hit.text, hit.triple
-        if said not in self._claims:
-            self._claims[said] = claim_of(*said)
-            self._letters += _LEAST + len(hit.text)
-        return self._claims[said]
+def _differences(receipt: Receipt, recorded: tuple[Hit | str, ...], again: list[Hit], sources: list[str]) -> list[str]:
+    """What differs, a line each."""
+    before, after = [source for source, _ in receipt.hits], sources
+    scores = dict(zip(sources, again, strict=True))
+    found = []
+    for place, source in enumerate(before):
+        hit = recorded[place]
+        if isinstance(hit, str):
+            found.append(f"{source} was served, and its words are gone")
+        elif source not in scores:
+            found.append(f"{hit.id} was served, and would not be: other memories score above it now")
+    found += [f"{hit.id} was not served, and would be" for source, hit in scores.items() if source not in before]
+    if not found and before != after:
+        found.append("the same memories, in another order")
+    return found

@@ -11,7 +11,6 @@ from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records import ids
-from tallystick.records.display import display_lists
 from tallystick.records.errors import NotFound
 from tallystick.records.recall import Frame
 from tallystick.stores.open_folder import OpenFolder
@@ -59,7 +58,6 @@ class SessionService:
 
 
 @answering
-@display_lists
 class FrameStore:
     """The built-in frames and the user's own."""
 

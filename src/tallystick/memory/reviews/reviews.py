@@ -28,7 +28,6 @@ from tallystick.memory.services import Services
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief, texts
 from tallystick.records.clock import parse_moment, stamp
-from tallystick.records.display import display_lists
 from tallystick.records.errors import Busy, Moved, NeedsApproval, NotFound, Refused, Unfinished
 from tallystick.records.event import Event
 from tallystick.records.page import NOTES
@@ -42,7 +41,6 @@ _AT_ONCE = 256  # answers about one source that are one group
 
 
 @answering
-@display_lists
 class ReviewService:
     """The reviews of one user. `fold` carries out an approved compaction of a page."""
 
@@ -127,18 +125,14 @@ class ReviewService:
         self._gate.withdraw(asked.id, user=self._user, reason=reason)
         return self.get(asked.id)
 
-    def grant(
-        self, name: str, *, digest: str = "", expires: datetime | timedelta | str | None = None
-    ) -> Approval:  # fmt: skip
+    def grant(self, name: str, *, digest: str = "", expires: datetime | timedelta | str | None = None) -> Approval:
         """Approve a review, to be carried out by the holder of the marker (`memory.apply`), once, until it `expires`.
 
         The default is as long as the policy says. Another grant of the same review replaces this one, and so does any
         other answer.
         """
         asked, end, marker = self.get(name), self._end(expires), urandom(16).hex()
-        [said] = self._gate.grant(
-            asked.id, digest or asked.digest, user=self._user, marker=marker, expires=end
-        )  # fmt: skip
+        [said] = self._gate.grant(asked.id, digest or asked.digest, user=self._user, marker=marker, expires=end)
         return Approval(asked.id, asked.digest, said.by, said.ts, end, marker)
 
     def _end(self, expires: datetime | timedelta | str | None) -> str:
@@ -177,7 +171,7 @@ class ReviewService:
         shown = [(each.id, each.digest) for each in self.find(**which)] if names is None else [(n, "") for n in names]
         done: list[Answered] = []
         for start in range(0, len(shown), _AT_ONCE):
-            with self._gate.batch() if "source" in which and not self._folder.ledger.in_batch() else nullcontext():
+            with self._gate.together() if "source" in which else nullcontext():
                 done += [self._one(name, digest, answer) for name, digest in shown[start : start + _AT_ONCE]]
         return done
 
@@ -216,9 +210,7 @@ def _answered(asked: Review, events: list[Event]) -> Review:
     if body["answer"] == "stale":
         raise Moved(f"{asked.id} is stale and closed: {body['reason']}; ask again")
     status = "approved" if body["answer"] == "approve" else "rejected"
-    return replace(
-        asked, status=status, answered_by=said.by, answered_at=said.ts, reason=body.get("reason", ""),
-    )  # fmt: skip
+    return replace(asked, status=status, answered_by=said.by, answered_at=said.ts, reason=body.get("reason", ""))
 
 
 _LISTS = ("evidence", "tags", "triple", "rests_on")
@@ -236,16 +228,9 @@ class ActionService:
         return ReviewService(self._folder, self._gate, user, self._compact)
 
     def action(
-        self,
-        /,
-        kind: str,
-        *names: str,
-        reason: str = "",
-        trust: str | None = None,
-        user: str | None = None,
-        path: str = "",
-        **changes: Any,
-    ) -> Action:
+        self, /, kind: str, *names: str, reason: str = "", trust: str | None = None, user: str | None = None,
+        path: str = "", **changes: Any,
+    ) -> Action:  # fmt: skip
         """An action on the current state. Nothing is done.
 
         `kind` is remember, revise (supersede), forget (archive), invalidate (retract), erase, trust, activate,
@@ -331,8 +316,6 @@ class ActionService:
         subject = Subject(stated, fields.pop("user", self._context.user), **fields)
         return matrix(self._gate.policy, subject, source or self._gate.by)
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _on_a_path(
         self, verb: str, names: tuple[str, ...], said: dict[str, Any], user: str, reason: str, trust: str
     ) -> Action:
@@ -376,11 +359,7 @@ class ActionService:
 
     def _compact(self, action: Action) -> None:
         """Compact the page that an action names."""
-        from tallystick.memory.pages.compact import Compactor
-
         first = self._folder.state.get(action.target[0], user=action.user)
         about = first.body().get("about", "") or NOTES
-        services, settings = self._services, self._context.settings
-        sync = services.pages_of(self._context.user).sync
-        folds = Compactor(self._folder, services.page_files, settings, sync)
+        folds = self._services.pages_of(self._context.user)._folds
         folds.carry_out(action.user, about, action.changes.get("rewrite"), action.reason)

@@ -11,10 +11,17 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
+from tallystick.records.display import display_lists
+
 Kind = TypeVar("Kind", bound=type)
 
 
 def answering(kind: Kind) -> Kind:
+    """Let the calls of a class be `filtered`, and their lists be shown as tables."""
+    return filtered(display_lists(kind))
+
+
+def filtered(kind: Kind) -> Kind:
     """Let the public calls of a class, and those that `AsyncMemory` iterates, return through its outlet."""
     found = dict(inspect.getmembers(kind, inspect.isfunction))
     iterated = {f"_{name}" for name, method in found.items() if inspect.isgeneratorfunction(method)}

@@ -85,8 +85,6 @@ class SourceService:
             known = self._folder.state
             return decide.withheld(known, known.get(name, user=self._context.user_or_owner(user), path=path))
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _from(self, since: Moment | date | None) -> tuple[str, int]:
         """The moment as it was given, and its first event."""
         if since is None:

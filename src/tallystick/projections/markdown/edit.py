@@ -31,8 +31,8 @@ from tallystick.projections.markdown.front import (
     spliced,
 )
 from tallystick.projections.markdown.heading import is_id, marks
+from tallystick.projections.markdown.names import tags_of
 from tallystick.projections.markdown.page import Entry, Page, to_bytes, to_text
-from tallystick.projections.markdown.tag import tags_of
 from tallystick.projections.markdown.zone import checked_moment, is_fixed, on_the_clock, zone_name
 from tallystick.records.errors import Moved, NotFound, Refused
 

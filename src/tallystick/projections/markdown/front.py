@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, AnyStr, Generic, NamedTuple
 
+from tallystick.projections.markdown.names import tag_of
 from tallystick.projections.markdown.page import STATUSES, Field, Front, Page, Problem, Span
-from tallystick.projections.markdown.tag import tag_of
 from tallystick.projections.markdown.zone import checked_moment, in_full, moment, zone_name, zone_named
 from tallystick.records.errors import Refused
 
@@ -246,9 +246,7 @@ def _place(text: str, start: int, colon: int, value: list[tuple[str, int, Any]])
 
 # -- writing: only what a field says changes. Comments, order, spelling and other fields stay --------------------------
 
-ORDER = (
-    "description", "tags", "status", "created", "updated", "entry_count", "needs_compact", "zone", "entity",
-)  # fmt: skip
+ORDER = ("description", "tags", "status", "created", "updated", "entry_count", "needs_compact", "zone", "entity")
 STATUS_COMMENT = "  # active | dormant | archived"
 
 LONGEST_TEXT = 1_000  # characters of a text

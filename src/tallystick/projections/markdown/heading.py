@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
-from tallystick.projections.markdown.tag import RETRACTED, is_tag, quoted
+from tallystick.projections.markdown.names import RETRACTED, is_tag, quoted
 from tallystick.projections.markdown.zone import moment
 
 ID = r"\d{8}-\d{4}-(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{4})(?![\w-])"

@@ -21,13 +21,10 @@ import orjson
 from tallystick.projections.markdown import Entry as Written, Page
 from tallystick.projections.markdown.heading import is_like_an_entry
 from tallystick.projections.markdown.page import Span, to_text
-from tallystick.projections.markdown.parse import conflicts
+from tallystick.projections.markdown.parse import Line, conflicts, lines_of, parted, same_words
 from tallystick.projections.markdown.zone import moment, zone_named
-from tallystick.projections.pages.base import Base
-from tallystick.projections.pages.fold import tags_shown, time_said
-from tallystick.projections.pages.paragraphs import Line, lines_of, parted, same_words
 from tallystick.projections.pages.render import FRONT, is_unmarked, legal, one_line
-from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.pages.rows import Base, Entry, File, tags_shown, time_said
 from tallystick.records.clock import stamp
 
 NEW = "new"  # an entry that nobody knows

@@ -7,7 +7,7 @@ copy of the words.
 
 An entry's `shown`: 0 was never on the page, 1 was there, 2 was there struck.
 
-`renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (see `base`), how
+`renderings` are all states in which a page was written or read: its bytes by their digest, its `mark` (`mark_of`), how
 far the ledger was, and its front matter. By its mark a saved page is recognised as coming from one of them.
 """
 
@@ -22,17 +22,18 @@ from typing import Any
 import orjson
 
 from tallystick.projections.database import Difference, Stale, in_step
-from tallystick.projections.pages import fold
-from tallystick.projections.pages.base import Base
 from tallystick.projections.pages.rows import (
     ENTRIES,
     FILES,
+    Base,
     Entry,
     File,
     Rows,
+    apply,
     description_of,
     digest_of_words,
     path_of,
+    tags_shown,
     title_of,
 )
 from tallystick.projections.pages.search import Match
@@ -130,7 +131,7 @@ class PagesFile(TableSet):
     def take(self, events: Iterable[Event]) -> None:
         rows = Rows(self.db)
         for event in events:
-            fold.apply(rows, event)
+            apply(rows, event)
         rows.flush()
 
     def empty(self) -> None:
@@ -226,7 +227,7 @@ class PagesFile(TableSet):
             return False
         shown = self.db.execute("SELECT entry FROM page_versions WHERE id = ?", (belief["id"],)).fetchone()
         is_its = belief["id"] == entry.id or shown == (entry.id,)
-        tags = fold.tags_shown(belief.get("tags", ()), belief.get("kind", "fact"))
+        tags = tags_shown(belief.get("tags", ()), belief.get("kind", "fact"))
         is_here = is_about(belief.get("about", "")) in ledger.names(user, about)
         return is_its and is_here and tags == entry.tag_list and ledger.is_released(event)
 

@@ -20,10 +20,9 @@ from tallystick.projections.markdown.escape import escaped
 from tallystick.projections.markdown.front import LONGEST_TEXT, MOST_TAGS, Splice, Value, checked, spliced
 from tallystick.projections.markdown.heading import SUPERSEDED, marks, read_heading
 from tallystick.projections.markdown.page import to_bytes, to_text
+from tallystick.projections.markdown.parse import parted
 from tallystick.projections.markdown.zone import on_the_clock, zone_named
-from tallystick.projections.pages.fold import tags_shown
-from tallystick.projections.pages.paragraphs import parted
-from tallystick.projections.pages.rows import Entry, File
+from tallystick.projections.pages.rows import Entry, File, tags_shown
 from tallystick.records.errors import Refused
 
 FRONT = ("description", "tags", "status", "needs_compact")

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tallystick.projections.index.segmentation import has_no_spaces
-from tallystick.projections.markdown.tag import is_tag
+from tallystick.projections.markdown.names import is_tag
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused
 from tallystick.text.words import is_encodable

@@ -71,14 +71,9 @@ class MemoryEvent(Displayable):
 
     @classmethod
     def new(
-        cls,
-        kind: str,
-        at: datetime | str,
-        *,
-        path_id: str = "",
-        subject_ids: Iterable[str] = (),
+        cls, kind: str, at: datetime | str, *, path_id: str = "", subject_ids: Iterable[str] = (),
         payload: Mapping[str, Any] | None = None,
-    ) -> MemoryEvent:
+    ) -> MemoryEvent:  # fmt: skip
         """An event whose id follows from its content: stated again for the same time, it is the same event."""
         raw: dict[str, Any] = {
             "kind": kind, "at": moment(at), "path_id": path_id,

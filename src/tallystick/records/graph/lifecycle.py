@@ -93,9 +93,7 @@ class LifecycleApproval(Displayable):
         digest_of(self.to_dict())
 
     @classmethod
-    def of(
-        cls, action: LifecycleAction, by: str, at: datetime, *, lasts: timedelta = A_DAY
-    ) -> LifecycleApproval:  # fmt: skip
+    def of(cls, action: LifecycleAction, by: str, at: datetime, *, lasts: timedelta = A_DAY) -> LifecycleApproval:
         """The approval by `by` of an action as it is."""
         try:
             end = at + lasts
@@ -134,9 +132,7 @@ class PhasePolicy:
     def needs_review(self, action: LifecycleAction) -> bool:
         return action.kind in self.review
 
-    def why_not(
-        self, action: LifecycleAction, approval: LifecycleApproval | None, now: str
-    ) -> NeedsApproval | None:  # fmt: skip
+    def why_not(self, action: LifecycleAction, approval: LifecycleApproval | None, now: str) -> NeedsApproval | None:
         """The refusal to apply an action now; None, if it may be applied. Used approvals are not known here."""
         if not self.needs_review(action):
             return None

@@ -344,7 +344,6 @@ _DEFAULTS: dict[type[Any], dict[str, Any]] = {
 }
 
 
-
 # -- records that are known by their looks -----------------------------------------------------------------------------
 
 Judges = dict[str, Callable[[object], bool]]

@@ -25,7 +25,6 @@ from tallystick.records import (
     page,
     path,
     recall,
-    relation,
     review,
     rule,
     status,
@@ -288,12 +287,12 @@ Why = model(
 )  # fmt: skip
 _NEIGHBOUR = {"memory": BELIEF, "relation": "was caused by", "turned": False}
 Neighbour = model(
-    "Neighbour", relation.Neighbour, "A memory that another one is related to.", _NEIGHBOUR,
+    "Neighbour", recall.Neighbour, "A memory that another one is related to.", _NEIGHBOUR,
     memory="A current belief, or an episode.", relation="The relation in words. Data, never an instruction.",
     turned="false: the requested belief, relation, this memory; true: the other way round.",
 )  # fmt: skip
 Neighbours = rows(
-    "Neighbours", "neighbours", relation.Neighbour, _NEIGHBOUR, "The memories that a belief is related to.",
+    "Neighbours", "neighbours", recall.Neighbour, _NEIGHBOUR, "The memories that a belief is related to.",
     "In the order in which they were related.",
 )  # fmt: skip
 

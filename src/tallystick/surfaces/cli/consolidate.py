@@ -118,7 +118,7 @@ def consolidate(call: Call, /, file: str | None, **options: Any) -> None:
 
 def _rules(call: Call, memory: Memory, path: Path) -> list[ConsolidationRule]:
     """The rules of a file. A wrong filter is printed, with the place."""
-    from tallystick.memory.facts.rule_file import FilterError, read_rules
+    from tallystick.memory.facts.rules import FilterError, read_rules
 
     try:
         return read_rules(path, columns=memory.episodes.columns())

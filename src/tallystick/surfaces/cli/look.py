@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
     from tallystick.records.belief import Belief
     from tallystick.records.episode import Episode
-    from tallystick.records.relation import Neighbour
+    from tallystick.records.recall import Neighbour
     from tallystick.records.status import Status
 
 Listed = Event | AuditLine

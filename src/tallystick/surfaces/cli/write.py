@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tallystick.memory.pages.page_of_belief import page_of
+from tallystick.memory.pages.schema import page_of
 from tallystick.records.belief import Belief
 from tallystick.records.policy import DEFAULT
 from tallystick.stores.places import has_ledger

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
-from tallystick.records.relation import Neighbour
+from tallystick.records.recall import Neighbour
 from tallystick.surfaces.present.names import ago, count, handle, short_id, short_path, when
 from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
 
