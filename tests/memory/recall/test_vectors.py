@@ -221,6 +221,24 @@ def test_one_who_still_has_the_old_index_open_does_not_write_what_was_erased(roo
         assert answers(m) == from_nothing(root)
 
 
+def test_one_whose_index_is_temporary_does_not_write_what_was_erased(root):
+    slow = Slow()
+    with Memory(root, embedder=None) as m:
+        fill(m)
+        m.remember(SECRET, key="secret")
+        m.recall("tea")
+    search = VectorSearch(slow, None, root / "vectors")
+    with closing(IndexFile("")) as index:
+        assert index.copy_of(root / "state.db")
+        batch = search.missing(index, "me", 0)
+        with Memory(root, embedder=Fast()) as m:
+            m.recall("tea")
+            m.erase("secret")
+        search.add_vectors(index, "me", 0, batch, search.vectors_of(batch))
+        assert search.missing(index, "me", 0) is None  # it goes on in memory
+    assert traces(root / "vectors", slow.embed([SECRET])) == []
+
+
 # -- another embedder --------------------------------------------------------------------------------------------------
 
 
