@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from mmap import mmap
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,8 +33,12 @@ class StateStore(Protocol):
     def look(self, *, writable: bool) -> Position | None:
         """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
 
-    def compare_with(self, recorded: Callable[[Iterable[int]], dict[int, Event | None]]) -> None:
-        """Compare rows with these events whenever they are read."""
+    def compare_with(
+        self, recorded: Callable[[Iterable[int]], dict[int, Event | None]],
+        sealed: Callable[[], tuple[int, mmap] | None],
+    ) -> None:  # fmt: skip
+        """Compare rows with these events whenever they are read; those of events that were moved away, with the state
+        file in their place: its last event, and its bytes."""
 
     def has_moved(self) -> bool:
         """True if others wrote rows since the last look, or the file cannot be used any more."""

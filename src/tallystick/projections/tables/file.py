@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
+from mmap import mmap
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from tallystick.projections.database import inode_of, transaction
 from tallystick.projections.table_set import TableSet
 from tallystick.projections.tables.rows import Recorded, TablesInRows
 from tallystick.projections.tables.schema import SCHEMA, SHAPE
+from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Event, Position
 
@@ -121,9 +123,19 @@ class StateFile:
         self._looked()
         self.tables.recorded = None
 
-    def compare_with(self, recorded: Recorded) -> None:
-        """Compare rows with these events from now on."""
+    def compare_with(self, recorded: Recorded, sealed: Callable[[], tuple[int, mmap] | None]) -> None:
+        """Compare rows with these events from now on; those of events that were moved away, with the state file."""
         self._recorded = self.tables.recorded = recorded
+        made: list[tuple[mmap, SealedRows]] = []
+
+        def rows() -> SealedRows | None:
+            if (found := sealed()) is None:
+                return None
+            if not made or made[0][0] is not found[1]:
+                made[:] = [(found[1], SealedRows(*found))]
+            return made[0][1]
+
+        self.tables.sealed = rows
 
     def _attach(
         self, db: sqlite3.Connection, inode: int, stamp: tuple[int, int] | None = None, *, is_new: bool = False
