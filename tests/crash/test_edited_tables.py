@@ -13,6 +13,7 @@ import pytest
 from tallystick import ConsolidationRule, Memory, TallystickError
 from tallystick.records.errors import Busy
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
+from tallystick.repair.check import check
 
 FORGED, THEIRS, WEB, HIDDEN = "FORGERY", "bobsecret", "webclaim", "spycraft"
 FILES = ("state.db",)
@@ -270,3 +271,71 @@ def test_words_that_are_edited_while_the_memory_is_open_are_not_served(made: Pat
             if column.strip('"') in ("content", "said", "belief", "value", "line", "title", "description", "template"):
                 edit(folder / name, f"UPDATE {table} SET {column} = replace({column}, 'harbour', ?)", FORGED)
         assert FORGED not in everything(memory)
+
+
+# -- what was moved away -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def moved(tmp_path: Path) -> Path:
+    """Beliefs and an episode whose events were pruned; what is left of them is the state file, and rows."""
+    folder = tmp_path / "memory"
+    with Memory(folder, by="cli:local", embedder="none") as me:
+        me.remember("The harbour opens at ten", key="hours", about="place-harbour")
+        me.observe("We walked along the harbour wall", id="harbour-walk", session="s")
+        with Memory(folder, by="web:page", trust="web", embedder="none") as web:
+            web.remember(f"The harbour is a {WEB} trap", key="w1")
+            web.observe(f"A {WEB} trap at the harbour", id="w2")
+        me.pages.sync()
+        assert me.recall("harbour")
+        me.ledger.compact()
+        me.ledger.prune(tmp_path / "away")
+        me.remember("The harbour is old", key="old")
+    return folder
+
+
+@pytest.mark.parametrize(("table", "column"), [("state_row", "value"), ("blocks", "content"), ("entries", "content")])
+def test_an_edited_belief_is_not_served_though_its_event_was_moved_away(moved: Path, table: str, column: str):
+    assert "opens at ten" in served(moved)[0]
+    edited = f"replace(CAST({column} AS TEXT), 'opens at ten', 'never opens')"
+    kind = "BLOB" if column == "value" else "TEXT"
+    assert edit(moved / "state.db", f"UPDATE {table} SET {column} = CAST({edited} AS {kind})")
+    for told in served(moved):
+        assert "never opens" not in told
+        assert "opens at ten" in told
+    assert [each.code for each in check(moved) if each.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE index_sources SET quarantined = 0, sight = 0",
+        "UPDATE index_sources SET quarantined = 0, trust = 'human'",
+        "UPDATE state_row SET value = CAST(replace(CAST(value AS TEXT), '\"web\"', '\"human\"') AS BLOB)",
+    ],
+)  # fmt: skip
+def test_what_was_quarantined_before_it_was_moved_away_is_not_released_by_a_table(moved: Path, statement: str):
+    assert edit(moved / "state.db", statement)
+    _, told = served(moved)
+    assert f"is a {WEB} trap" not in told
+    assert f"A {WEB} trap" not in told
+
+
+def test_what_was_moved_away_is_given_to_no_other_user_by_a_table(moved: Path):
+    for table in ("index_sources", "index_lives", "index_names", "files"):
+        edit(moved / "state.db", f"UPDATE {table} SET user = 'bob'")
+    theirs = "replace(CAST(value AS TEXT), '\"me\"', '\"bob\"')"
+    edit(moved / "state.db", f"UPDATE state_row SET value = CAST({theirs} AS BLOB)")
+    with Memory(moved, user="bob", embedder="none") as bob:
+        assert "harbour" not in everything(bob).replace("harbour-", "")
+
+
+def test_a_belief_of_what_was_moved_away_is_forgotten_where_its_rows_came_from_the_state_file(moved: Path):
+    for path in moved.glob("state.db*"):
+        path.unlink()
+    with Memory(moved, embedder="none") as m:
+        m.forget("hours")
+    for _ in range(2):
+        with Memory(moved, embedder="none") as m:
+            assert m.get("hours").status == "tombstone"
+            assert [hit.text for hit in m.recall("harbour", words=True)] == ["The harbour is old"]

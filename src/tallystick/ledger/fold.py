@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from mmap import mmap
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,8 +33,12 @@ class StateStore(Protocol):
     def look(self, *, writable: bool) -> Position | None:
         """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
 
-    def compare_with(self, recorded: Callable[[Iterable[int]], dict[int, Event | None]]) -> None:
-        """Compare rows with these events whenever they are read."""
+    def compare_with(
+        self, recorded: Callable[[Iterable[int]], dict[int, Event | None]],
+        sealed: Callable[[], tuple[int, mmap] | None],
+    ) -> None:  # fmt: skip
+        """Compare rows with these events whenever they are read; those of events that were moved away, with the state
+        file in their place: its last event, and its bytes."""
 
     def has_moved(self) -> bool:
         """True if others wrote rows since the last look, or the file cannot be used any more."""
@@ -51,10 +56,11 @@ class StateStore(Protocol):
     def spill(self) -> None:
         """Write what is many, without a position: if this process dies now, all is folded again."""
 
-    def save(self, position: Position | None, events: Sequence[Event] = ()) -> None:
+    def save(self, position: Position | None, events: Sequence[Event] = (), after: str = "") -> None:
         """Write all that is not written, with the position; what cannot be written stays in memory.
 
-        In the same go the tables that follow the ledger take events; without a position, nothing else is done.
+        In the same go the tables that follow the ledger take events, if they are where those begin: at the event with
+        the hash `after`. Without a position, nothing else is done.
         """
 
     def pin(self, seq: int) -> bool:

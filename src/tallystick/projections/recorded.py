@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
+from tallystick.state.episodes import EpisodeRef
+from tallystick.state.version import CurrentVersion
 
 NONE = Event(-1, "", "", "", "", "", None)  # in place of an event that is not there, or not as it was written
 
@@ -22,6 +24,7 @@ class LedgerView(NamedTuple):
     end: int  # its last event
     has_doubts: bool  # about the times of events
     recorded: Callable[[Iterable[int]], Mapping[int, Event | None]]  # events by number; None: they were moved away
+    held: Callable[[str], CurrentVersion | EpisodeRef | None]  # what the state says of a version, or of an episode
     is_clear: Callable[[str], bool]  # whether a version or an episode was approved, or corroborated
     is_distrusted: Callable[[Event, Mapping[str, Any]], bool]  # whether a user distrusts who stated this there
     front: Callable[[str, str], Mapping[str, Any]]  # what is said of the page of a user about an entity

@@ -13,7 +13,7 @@ restored) are removed then.
 
 A vector is written only while the index that its text came from is in its place: erasing puts another there, and then
 sweeps. So no vector of an erased text is written after the sweep; a reader who is answering from the old index at that
-moment goes on in memory, and opens the files again with the next one.
+moment, or from a temporary one, goes on in memory, and opens the files again with the next one.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class VectorSearch:
         """Keep the vectors of a batch, unless somebody else did, or their texts were erased meanwhile."""
         held = self._open(index, user, erasures)
         with held.file.writing():
-            if not index.is_in_place():
+            if index.is_temporary or not index.is_in_place():
                 held.file.stay_in_memory()
             known = held.file.rows.where(batch.blocks)
             here = {row[0] for row in index.db.execute(sql.FREE, (orjson.dumps(batch.blocks).decode(),))}

@@ -105,8 +105,9 @@ class OpenFolder:
             return {name for name, _, _ in state.pages.names(user, about)}
 
         return LedgerView(
-            self.ledger.head.seq, bool(times.doubted), self.ledger.recorded, is_clear, is_distrusted,
-            state.pages.front, names,
+            self.ledger.head.seq, bool(times.doubted), self.ledger.recorded,
+            lambda name: state.version(name) or state.episodes.of(name), is_clear, is_distrusted, state.pages.front,
+            names,
         )  # fmt: skip
 
     def draw(self) -> Callable[[], str]:

@@ -431,6 +431,20 @@ def test_an_index_that_saw_another_event_there_is_a_witness_too(folder):
     assert check(folder)[0].code == "state-ahead"
 
 
+def test_an_index_that_saw_another_event_there_takes_no_later_one(folder):
+    """Else its position would say that it had followed all of them."""
+    with Memory(folder) as m, closing(sqlite3.connect(folder / "state.db", isolation_level=None)) as db:
+        m.recall("tea", words=True)
+        asked = "SELECT seq FROM positions WHERE name = 'index'"
+        [[before]] = db.execute(asked).fetchall()
+        db.execute("UPDATE positions SET hash = ? WHERE name = 'index'", ("ab" * 32,))
+        m._folder.ledger._then = None  # only what is done within the write
+        m.remember("x")
+        assert db.execute(asked).fetchall() == [(before,)]
+        with pytest.raises(RolledBack, match="the index"):
+            m.recall("tea", words=True)
+
+
 def pruned(folder: Path, away: Path, *, moved: bool = True) -> None:
     """A memory whose first events were moved away, with an older version, a forgotten belief and an approved one."""
     with Memory(folder) as m:

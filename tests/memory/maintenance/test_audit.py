@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import stat
+from datetime import timedelta
 from functools import partial
 from itertools import islice
 
@@ -273,6 +274,25 @@ def test_after_pruning_what_was_told_stays_told_also_where_the_last_line_is_not_
         (memory if is_last else again).remember("two")
         assert [line["action"] for line in lines(again)] == ["begin", "remember", "compact", "prune", "remember"]
     assert check(memory.folder)[0].code == "stretch-pruned"
+
+
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_pages_that_are_made_again_after_a_prune_are_as_old_as_they_were_and_nobody_changed_them(
+    memory, home, clock, is_imported
+):
+    if is_imported:
+        with Memory(home / "other") as other:
+            other.remember("zero")
+            other.export(home / "other.ndjson")
+        memory.import_export(home / "other.ndjson", mine=True)
+    memory.remember("one")
+    clock.now += timedelta(seconds=3)
+    memory.ledger.compact()
+    memory.ledger.prune(home / "away")
+    memory.rebuild_index()
+    memory.remember("two")
+
+    assert [line["action"] for line in lines(memory)] == ["compact", "prune", "remember"]
 
 
 def test_a_line_may_be_very_long(memory, file, monkeypatch):

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from hypothesis import given, settings, strategies as st
 from tallystick import Memory, Refused
 from tallystick.memory.recall.recall import RecallService
 from tallystick.memory.recall.vector_maker import VectorMaker
+from tallystick.projections.index.file import IndexFile
 from tallystick.projections.vectors.file import is_swept
 from tallystick.recall import vectors as meaning
-from tallystick.recall.vectors import NoVectors
+from tallystick.recall.vectors import NoVectors, VectorSearch
 from tallystick.stores.esdb.store import ChronoStore
 from tests.conftest import at_most
 from tests.memory.conftest import in_threads
@@ -218,6 +219,24 @@ def test_one_who_still_has_the_old_index_open_does_not_write_what_was_erased(roo
         assert erased
         assert traces(root / "vectors", real([SECRET])) == []
         assert answers(m) == from_nothing(root)
+
+
+def test_one_whose_index_is_temporary_does_not_write_what_was_erased(root):
+    slow = Slow()
+    with Memory(root, embedder=None) as m:
+        fill(m)
+        m.remember(SECRET, key="secret")
+        m.recall("tea")
+    search = VectorSearch(slow, None, root / "vectors")
+    with closing(IndexFile("")) as index:
+        assert index.copy_of(root / "state.db")
+        batch = search.missing(index, "me", 0)
+        with Memory(root, embedder=Fast()) as m:
+            m.recall("tea")
+            m.erase("secret")
+        search.add_vectors(index, "me", 0, batch, search.vectors_of(batch))
+        assert search.missing(index, "me", 0) is None  # it goes on in memory
+    assert traces(root / "vectors", slow.embed([SECRET])) == []
 
 
 # -- another embedder --------------------------------------------------------------------------------------------------
@@ -515,3 +534,25 @@ def test_threads_with_a_memory_each_recall_write_and_erase_at_once(root):
         assert answers(m) == from_nothing(root)
         assert len(m.recall("green tea", k=MANY, floor=0.0)) == 27
     assert sum(vectors_in(root)[Fast().identity.key]) == 27
+
+
+def test_a_text_that_comes_while_the_index_is_compared_gets_one_vector(root):
+    """It is among those that were compared, and among those that came since."""
+    with Memory(root, embedder=None) as m, closing(IndexFile(m.folder / "state.db")) as index:
+        m.remember("green tea")
+        m.recall("tea")
+        search, others = VectorSearch(Slow(), None, root / "vectors"), ["loud cat"]
+
+        def write(statement: str) -> None:
+            if statement.startswith("SELECT block_id FROM index_lives") and others:
+                m.remember(others.pop())
+
+        index.db.set_trace_callback(write)
+        search.missing_vectors(index, "me", 0)
+        index.db.set_trace_callback(None)
+        assert others == []
+        assert search.missing_vectors(index, "me", 0) == 2
+        while batch := search.missing(index, "me", 0):
+            search.add_vectors(index, "me", 0, batch, search.vectors_of(batch))
+        assert search.progress("me") == (2, 2)
+    assert vectors_in(root)[Slow().identity.key] == [2]

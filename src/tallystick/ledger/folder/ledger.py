@@ -191,6 +191,7 @@ class FolderLedger(LedgerReader):
         self._moment, self._ulid_time = "", ""  # of the write that is in progress
         self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
         self._written: list[Event] = []  # by the write that is in progress
+        self._written_after = ""  # the hash of the event before those
         self._write, self._transaction = _Writing(self, transaction=False), _Writing(self, transaction=True)
         super().__init__(
             folder, state, disk=disk or Disk(), read_only=read_only, timeout=timeout, pins=pins, head=head,
@@ -247,7 +248,7 @@ class FolderLedger(LedgerReader):
         events, self._written = self._written, []
         if self._store is not None and events and not self.standing.strange:
             is_due = self._end.seq - self._saved >= _EVERY
-            self._store.save(self._position() if is_due else None, events)
+            self._store.save(self._position() if is_due else None, events, self._written_after)
             self._saved = self._end.seq if is_due else self._saved
 
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
@@ -380,6 +381,7 @@ class FolderLedger(LedgerReader):
         if events:
             blob = b"".join(lines)
             self._put_on_disk(blob)
+            self._written_after = self._end.hash
             end = Place(self._end.offset + len(blob), seq, prev, ts)
             self._tip = (end.offset - len(lines[-1]), slices[-1] + b',"hash":"%b"' % prev.encode())
             self._advance(end, slices, events, [item.ts for group in groups for item in group])

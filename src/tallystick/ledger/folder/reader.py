@@ -18,13 +18,14 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line, lift
-from tallystick.ledger.folder import genesis as begin, recover
+from tallystick.ledger.folder import genesis as begin, recover, sealed_state
 from tallystick.ledger.folder.backup import finish, left_in
 from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
@@ -109,8 +110,9 @@ class LedgerReader:
         self._tree, self._slices = Range(), list[bytes]()
         self._tip = (0, b"")  # where the last line begins, and its header
         self._lines: Chain | None = None  # for `recorded`
+        self._sealed: tuple[tuple[int, str], mmap | None] = ((-1, ""), None)  # for `_sealed_rows`
         if store is not None:
-            store.compare_with(self.recorded)
+            store.compare_with(self.recorded, self._sealed_rows)
         try:
             self._make_or_find(read_only, timeout)
         except OSError as error:
@@ -575,6 +577,13 @@ class LedgerReader:
         sound = {seq: line.sound or fmt.is_hollow(line.data) for seq, line in lines.items()}
         whole = (line if sound[seq] else self._read_again(seq) for seq, line in lines.items())
         return {**gone, **{line.seq: lift(line.event()) for line in whole}}
+
+    def _sealed_rows(self) -> tuple[int, mmap] | None:
+        """The state file in place of what was moved away: its last event and its bytes. None, if it is not there."""
+        state = self.standing.sealed_state
+        if self._sealed[0] != state or self._sealed[1] is None:  # a new one is recorded before it is in its place
+            self._sealed = state, sealed_state.mapped(self.folder, *state)
+        return None if self._sealed[1] is None else (state[0], self._sealed[1])
 
     def _read_again(self, seq: int) -> fmt.Line:
         """Read a line again while nobody writes, in case an erasure was in progress. Else it is damage."""

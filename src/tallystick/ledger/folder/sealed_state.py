@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from itertools import chain
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,16 @@ def is_there(folder: Folder, seq: int, digest: str) -> bool:
         return bool(digest) and _digest(folder.sealed_state(seq)) == digest
     except OSError:
         return False
+
+
+def mapped(folder: Folder, seq: int, digest: str) -> mmap | None:
+    """The bytes of the file that the ledger records; None, if it is not in its place as it was written."""
+    try:
+        with open(folder.sealed_state(seq), "rb") as file:
+            data = mmap(file.fileno(), 0, access=ACCESS_READ)
+            return data if digest and sha256(data).hexdigest() == digest else None
+    except (OSError, ValueError):
+        return None
 
 
 def found_in(folder: Folder) -> Iterator[SealedState]:

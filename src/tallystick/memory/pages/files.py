@@ -122,8 +122,9 @@ class PagesAt(Follower[PagesFile]):
 
     def _current(self) -> Iterator[Event]:
         """The fronts of pages, and the last version of each belief, unless its user has cleaned everything away."""
-        if self.state.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with
-            yield Event(0, self.ledger.standing.begun, "", "", "ledger:snapshot", "", None)
+        if self.state.pages.cleaned(OWNER) < 0:  # the pages that every memory begins with, as old as it is
+            begun = self.state.taken_in.zone.begun or self.ledger.standing.begun
+            yield Event(0, begun, "", "", "ledger:snapshot", "", None)
         for (user, about), front in self.state.pages.fronts():
             body = {"user": user, "about": about, "front": dict(front)}
             yield Event(1, front["created"], PAGE_PUT, "", "ledger:snapshot", "", body)

@@ -10,6 +10,8 @@ from tallystick.projections.index.fold import source_of, words_of
 from tallystick.projections.index.rows import Source
 from tallystick.projections.recorded import NONE, LedgerView, said_in
 from tallystick.records.event import Event
+from tallystick.records.policy import DEFAULT
+from tallystick.state.episodes import EpisodeRef
 
 _fixed = attrgetter(
     "id", "what", "name", "user", "session", "agent", "path", "trust", "by", "kind", "about", "since_seq", "expires",
@@ -30,6 +32,8 @@ def must_be_recorded(ledger: LedgerView | None, said: Iterable[tuple[Source, str
     for source, words in every:
         event = events.get(source.since_seq, NONE)
         if event is None:
+            if is_now and not _is_held(ledger, source, words):
+                raise Stale(f"its row of {source.id} was not what the state says")
             continue
         if event.body is None and event is not NONE:
             raise Stale("it held words that were erased")
@@ -38,6 +42,23 @@ def must_be_recorded(ledger: LedgerView | None, said: Iterable[tuple[Source, str
         is_distrusted = is_now and ledger.is_distrusted(event, said_in(event))
         if is_distrusted or not (source.quarantined or ledger.is_released(event)):
             raise Stale(f"its row of {source.id} showed what is withheld")
+
+
+def _is_held(ledger: LedgerView, source: Source, words: str) -> bool:
+    """True if the state says this of a source whose event was moved away. It has no words of episodes, nor of versions
+    that were replaced."""
+    held = ledger.held(source.id)
+    if held is None or (source.user, source.path) != (held.user, held.path):
+        return False
+    if isinstance(held, EpisodeRef):
+        trust, is_same = held.trust, (source.session, source.agent) == (held.session, held.agent)
+    else:
+        body = held.body()
+        trust, is_current = body.get("trust", "human"), body["id"] == source.id
+        is_same = not is_current or words.strip() == body.get("text", "").strip()
+        trust = trust if is_current else source.trust
+    is_shown = trust not in DEFAULT.quarantined or source.quarantined or ledger.is_clear(source.id)
+    return is_same and source.trust == trust and bool(is_shown)
 
 
 def _agrees(source: Source, words: str, event: Event, *, has_doubts: bool) -> bool:

@@ -41,6 +41,7 @@ from tallystick.projections.recorded import NONE, LedgerView
 from tallystick.projections.table_set import TableSet, pending_tables
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
+from tallystick.state.episodes import EpisodeRef
 from tallystick.state.pages import USUAL, is_about
 
 SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
@@ -217,9 +218,19 @@ class PagesFile(TableSet):
         events = self.ledger.recorded([entry.stated for entry in fresh.values()]) if fresh else {}
         for entry in fresh.values():
             event = events.get(entry.stated, NONE)
-            if event is not None and not self._agrees(self.ledger, entry, event, *pages[entry.path]):
+            user, about = pages[entry.path]
+            is_so = self._is_held(self.ledger, entry, user) if event is None else None
+            if is_so is False or (event is not None and not self._agrees(self.ledger, entry, event, user, about)):
                 raise Stale(f"the entry {entry.id} was not what the ledger says")
         self._checked = self._checked | fresh.keys() if len(self._checked) < _MANY else set(fresh)
+
+    def _is_held(self, ledger: LedgerView, entry: Entry, user: str) -> bool:
+        """True if the state says this of an entry whose event was moved away. It has no words that were replaced."""
+        held = ledger.held(entry.id)
+        if held is None or isinstance(held, EpisodeRef):
+            return False
+        body = held.body()
+        return held.user == user and (body["id"] != entry.id or body.get("text", "") == entry.content)
 
     def _agrees(self, ledger: LedgerView, entry: Entry, event: Event, user: str, about: str) -> bool:
         belief = (event.body or {}).get("belief")

@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
+from mmap import mmap
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from tallystick.projections.database import inode_of, transaction
 from tallystick.projections.table_set import LOST, SET_POSITION, TableSet
 from tallystick.projections.tables.rows import Recorded, TablesInRows
 from tallystick.projections.tables.schema import SCHEMA, SHAPE
+from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Event, Position
 
@@ -126,9 +128,19 @@ class StateFile:
         self._looked()
         self.tables.recorded = None
 
-    def compare_with(self, recorded: Recorded) -> None:
-        """Compare rows with these events from now on."""
+    def compare_with(self, recorded: Recorded, sealed: Callable[[], tuple[int, mmap] | None]) -> None:
+        """Compare rows with these events from now on; those of events that were moved away, with the state file."""
         self._recorded = self.tables.recorded = recorded
+        made: list[tuple[mmap, SealedRows]] = []
+
+        def rows() -> SealedRows | None:
+            if (found := sealed()) is None:
+                return None
+            if not made or made[0][0] is not found[1]:
+                made[:] = [(found[1], SealedRows(*found))]
+            return made[0][1]
+
+        self.tables.sealed = rows
 
     def _attach(
         self, db: sqlite3.Connection, inode: int, stamp: tuple[int, int] | None = None, *, is_new: bool = False
@@ -258,10 +270,11 @@ class StateFile:
             with suppress(sqlite3.Error, OSError):
                 self.tables.save(None)
 
-    def save(self, position: Position | None, events: Sequence[Event] = ()) -> None:
+    def save(self, position: Position | None, events: Sequence[Event] = (), after: str = "") -> None:
         """Write all that is not written, with the position; what cannot be written stays in memory.
 
-        In the same transaction the tables that follow the ledger take events; without a position, nothing else is done.
+        In the same transaction the tables that follow the ledger take events, if they are where those begin: at the
+        event with the hash `after`. Without a position, nothing else is done.
         """
         if self._db is None or self.is_bad:
             return
@@ -269,15 +282,15 @@ class StateFile:
         with suppress(sqlite3.Error, OSError):
             if position is None:
                 with self.tables.writing():
-                    self._take(events, taken)
+                    self._take(events, after, taken)
             else:
-                self.tables.save(position, lambda: self._take(events, taken))
+                self.tables.save(position, lambda: self._take(events, after, taken))
                 self.tables.recorded = self._recorded
             self.followed.update(taken)
             if position and self._inode < 0 and self._is_alone:
                 self._replace_file()
 
-    def _take(self, events: Sequence[Event], taken: dict[str, int]) -> None:
+    def _take(self, events: Sequence[Event], after: str, taken: dict[str, int]) -> None:
         """Apply events to the tables that follow them. If one set fails, its next reader looks closer."""
         assert self._db is not None
         for place, make in enumerate(self.followers if events and self._inode >= 0 else ()):
@@ -285,7 +298,7 @@ class StateFile:
             try:
                 rows = self._following[place] = self._following.get(place) or make(self._db)
                 mark = rows.bookmark()
-                if (mark.seq, mark.shape) == (events[0].seq - 1, rows.shape):
+                if (mark.seq, mark.hash, mark.shape) == (events[0].seq - 1, after, rows.shape):
                     taken[rows.name] = rows.catch_up(events).seq
             except Exception:  # also a mistake of ours: the write stands
                 self._following.pop(place, None)

@@ -25,6 +25,7 @@ import orjson
 
 from tallystick.projections.database import transaction
 from tallystick.projections.tables.schema import SHAPE
+from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import Busy, Damaged
 from tallystick.records.event import Event, Position
 from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, WithoutPast, decoded, encoded
@@ -56,6 +57,8 @@ _LAST = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
 _CACHED = 20_000  # rows
+
+_MOVED_AWAY = "-1"
 
 UNKNOWN, GONE = object(), object()
 _Row = tuple[str, bytes, str | None, int | None]  # the key, the value, its events, and since which of them it is there
@@ -115,7 +118,7 @@ class RowTable(WithoutPast[V]):
         values = self._values(rows, self.changed)
         return [(row[0], value) for row, value in zip(rows, values, strict=True) if value is not GONE]
 
-    def _values(self, rows: list[_Row], unused: Container[str] = ()) -> list[Any]:
+    def _values(self, rows: list[_Row], unused: Container[str] = (), *, is_past: bool = False) -> list[Any]:
         """Their values; `GONE`, if one is erased at this moment. Rows of the `unused` names are not compared."""
         values, agrees, recorded = list[Any](), self.agrees, self._owner.recorded
         try:
@@ -125,9 +128,14 @@ class RowTable(WithoutPast[V]):
                 known = _readable(recorded, [seq for seqs in named for seq in seqs])
                 for place, ((name, _, _, since), seqs) in enumerate(zip(rows, named, strict=True)):
                     events = [known[seq] for seq in seqs or (-1,) if seq in known]
-                    if name in unused or None in events:
-                        continue  # None: it is from a part of the ledger that was moved away
+                    if name in unused:
+                        continue
                     whole = [event for event in events if event is not None]
+                    if len(whole) < len(events):  # some are from a part of the ledger that was moved away
+                        sealed = self._owner.sealed() if self._owner.sealed and not is_past else None
+                        if sealed and not sealed.agrees(self.name, name, rows[place][1], seqs, whole):
+                            self._owner.distrust(self.name)
+                        continue
                     is_whole = 0 < len(seqs) == len(whole) and since in (None, seqs[-1])
                     if any(event.body is None for event in whole):
                         values[place] = GONE
@@ -165,10 +173,13 @@ class RowTable(WithoutPast[V]):
             self._change(encoded(to), value, seqs)
 
     def _because(self, key: Key, value: V) -> str:
-        """The events that a new value follows from: the one that is applied now, with those before if need be."""
+        """The events that a new value follows from: the one that is applied now, with those before if need be.
+
+        A value that comes with a state file follows from events that were moved away, whichever they were.
+        """
         event = self._owner.event
         if event is None:
-            return ""
+            return _MOVED_AWAY
         is_all = self.agrees is not None and self.agrees(key, value, [event])
         return str(event.seq) if is_all else f"{self._seqs_of(encoded(key))} {event.seq}"
 
@@ -300,7 +311,8 @@ class KeptTable(RowTable[V]):
         if fresh[:1] == (_REWRITE,):
             return fresh[1:]
         found, end, rows = list[Step](), _REWRITE.since, self._owner.rows(_STEPS, self.number, name)
-        for (*_, seqs, since, until), value in zip(rows, self._values([row[:4] for row in rows]), strict=True):
+        values = self._values([row[:4] for row in rows], is_past=True)
+        for (*_, seqs, since, until), value in zip(rows, values, strict=True):
             if found and since > end:
                 found.append(Step(end, GONE))
             found.append(Step(since, value, seqs or ""))
@@ -352,6 +364,7 @@ class TablesInRows(Undo):
         self.position: Position | None = None  # of the rows in the database, as last seen
         self.is_bad = False  # the database cannot be read, or was edited
         self.recorded: Recorded | None = None  # None: the rows are not compared with any ledger
+        self.sealed: Callable[[], SealedRows | None] | None = None  # the state in place of what was moved away
         self._cached = 0
 
     def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
