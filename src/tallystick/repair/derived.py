@@ -49,6 +49,7 @@ from tallystick.projections.pages import open_database as page_rows
 from tallystick.projections.pages.base import digest_of, mark_of
 from tallystick.projections.pages.edits import Known, compare, conflict_line, is_truncated, loses_most, unreadable
 from tallystick.projections.pages.open_database import PagesFile
+from tallystick.projections.pages.render import new
 from tallystick.projections.pages.rows import File
 from tallystick.projections.table_set import TableSet
 from tallystick.records.audit import NAME, AuditLine, Auditor
@@ -390,7 +391,10 @@ def _wrong_in(data: bytes, file: File, live: PagesFile) -> str:
     """The first difference between a page and the memory that a sync does not import."""
     if why := unreadable(data):
         return why
-    page, rows = parse(data, zone_named(file.zone) or UTC), live.entries(file.path)
+    zone, rows = zone_named(file.zone) or UTC, live.entries(file.path)
+    if data == new(file, rows, zone).data:  # as nearly all are, but for those that a person has edited
+        return ""
+    page = parse(data, zone)
     if line := conflict_line(page, {row.id: row for row in rows}):
         return f"line {line}: a merge left conflict markers here"
     mark = mark_of(data)
