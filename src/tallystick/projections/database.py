@@ -27,7 +27,6 @@ _NOT_WRITTEN = (  # for a quota or a failing disk SQLite names only the call tha
     sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
     sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN,
 )  # fmt: skip
-_CAN_COPY = hasattr(sqlite3.Connection, "deserialize")  # a build of SQLite may leave it out
 
 
 def has_no_room(error: BaseException) -> bool:
@@ -100,6 +99,24 @@ class Difference(NamedTuple):
     table: str
     row: Row
     is_extra: bool  # in the first, and not in the second
+
+
+ATTACHED = "attached"  # the name of a database that another is compared with, where both are open as one
+_MADE_AS = "SELECT sql FROM {}.sqlite_master WHERE type = 'table' AND name = ?"
+
+
+def is_same(db: sqlite3.Connection, table: str) -> bool:
+    """True if a table has the same rows at the same places as that of the attached database: SQLite compares them."""
+    made = [db.execute(_MADE_AS.format(each), (table,)).fetchone() for each in ("main", ATTACHED)]
+    if made[0] != made[1]:
+        return False
+    every = db.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY pk", (table,)).fetchall()
+    keys = [name for name, place in every if place] if made[0][0].endswith("WITHOUT ROWID") else ["rowid"]
+    on = " AND ".join(f'one."{name}" = other."{name}"' for name in keys)
+    equal = " AND ".join(f'one."{name}" IS other."{name}"' for name, _ in every)
+    counts = [f"SELECT count(*) FROM {each}.{table}" for each in ("main", ATTACHED)]
+    counts.append(f"{counts[0]} AS one CROSS JOIN {ATTACHED}.{table} AS other ON {on} WHERE {equal}")
+    return len({db.execute(each).fetchone() for each in counts}) == 1
 
 
 def in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:

@@ -23,6 +23,7 @@ import os
 import re
 import sqlite3
 import stat
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -40,7 +41,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import lift
 from tallystick.ledger.folder.chain import Chain, last_line, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.projections.database import Difference, Stale
+from tallystick.projections.database import ATTACHED, Difference, Stale
 from tallystick.projections.index import file as index_file, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.markdown import parse
@@ -96,10 +97,12 @@ Kind = Callable[[Folder, Survey, "Copy"], Reader | None]
 
 
 class Copy:
-    """A copy of `state.db`, made when it is first needed."""
+    """A copy of `state.db` in the temporary folder, made when it is first needed."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self._db = path, sqlite3.connect(_ASIDE, isolation_level=None)
+        self._home = tempfile.TemporaryDirectory(prefix="tallystick-")
+        self.path, self.place = path, os.path.join(self._home.name, path.name)
+        self._db = sqlite3.connect(self.place, isolation_level=None)
         self._is_made, self.is_damaged = False, False
 
     def rows(self) -> sqlite3.Connection:
@@ -107,12 +110,14 @@ class Copy:
             self.is_damaged = True
             with readonly(self.path) as source:
                 source.backup(self._db)
-            self._db.execute(_LITTLE)
+            for pragma in (_LITTLE, "PRAGMA journal_mode=OFF"):  # it may be one with a journal that is here alone
+                self._db.execute(pragma)
             self._is_made, self.is_damaged = True, False
         return self._db
 
     def close(self) -> None:
         self._db.close()
+        self._home.cleanup()
 
 
 def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Finding]:
@@ -199,6 +204,7 @@ class _Rebuilt(ABC):
         with self._reading():
             self._live = kind(copy.rows())
             self._begin()
+            again.db.execute(f"ATTACH ? AS {ATTACHED}", (copy.place,))
         if copy.is_damaged and kind is not IndexFile:  # it is one finding
             self._found.clear()
 
@@ -284,7 +290,8 @@ class IndexReader(_Rebuilt):
 
     def _compare(self) -> Iterator[Finding]:
         if self._last >= 0:
-            yield from self._differing("index-differs", index_file.differences(self._live, self._again), "index_texts")
+            differences = index_file.differences(self._live, self._again, is_attached=True)
+            yield from self._differing("index-differs", differences, "index_texts")
 
 
 def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
-from itertools import groupby, islice, starmap, zip_longest
-from operator import ne
+from itertools import groupby, islice
 from pathlib import Path
 
 import orjson
 
-from tallystick.projections.database import Difference, in_step
+from tallystick.projections.database import Difference, in_step, is_same
 from tallystick.projections.index import fold, forgetting, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
@@ -153,13 +152,15 @@ def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
             yield chunk
 
 
-def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
-    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
+def differences(index: IndexFile, other: IndexFile, *, is_attached: bool = False) -> Iterator[Difference]:
+    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second.
+
+    `is_attached`: the first is attached to the second.
+    """
     for table in TABLES:
-        names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
-        every = f"SELECT {', '.join(names)} FROM {table}"
-        if any(starmap(ne, zip_longest(index.db.execute(every), other.db.execute(every)))):  # as they were written
-            in_order = f"{every} ORDER BY {', '.join(names)}"
+        if not (is_attached and is_same(other.db, table)):
+            names = [f"{table}.{each[0]}" for each in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
+            in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
             yield from in_step(table, index.db.execute(in_order), other.db.execute(in_order))
     if index.bookmark() != other.bookmark():
         yield Difference("positions", ("index",), True)
