@@ -333,7 +333,7 @@ class PageReader(_Rebuilt):
 
     def __init__(self, folder: Folder, copy: Copy) -> None:
         self._folder = folder
-        super().__init__(copy, PagesFile, PagesFile(_ASIDE), "pages-damaged")
+        super().__init__(copy, PagesFile, PagesFile(_ASIDE, making=True, rows_only=True), "pages-damaged")
 
     @classmethod
     def of(cls, folder: Folder, _: Survey, copy: Copy) -> Reader | None:

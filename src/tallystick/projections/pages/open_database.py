@@ -82,6 +82,13 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS local_unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 
+# The same for one that is only to be compared: words that are put into its full text go nowhere.
+_ROWS = (
+    *(each for each in TABLES if "VIRTUAL" not in each),
+    "CREATE VIEW entries_fts AS SELECT '' AS entries_fts, 0 AS rowid, '' AS content, '' AS tags, '' AS letters",
+    "CREATE TRIGGER nowhere INSTEAD OF INSERT ON entries_fts BEGIN SELECT 0; END",
+)
+
 _MANY = 100_000  # rows that are known to be in the ledger
 _WHOSE = "SELECT user, about FROM files WHERE path = ?"
 
@@ -119,10 +126,16 @@ class PagesFile(TableSet):
     name, shape, tables, full_texts = "pages", SHAPE, TABLES, ("entries_fts",)
 
     def __init__(
-        self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, writable: bool = True
+        self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, making: bool = False,
+        rows_only: bool = False, writable: bool = True,
     ) -> None:  # fmt: skip
-        """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it."""
-        super().__init__(path, writable=writable)
+        """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it.
+
+        One that is only to be compared (`rows_only`) has no full text.
+        """
+        if rows_only:
+            self.tables = _ROWS
+        super().__init__(path, making=making, writable=writable)
         self._hard_limit = hard_limit
         self.ledger: LedgerView | None = None  # what is read is compared with this; None: with nothing
         self._checked: set[int] = set()  # rows that were compared, by their hash
