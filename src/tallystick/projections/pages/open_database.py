@@ -344,11 +344,11 @@ _EVERYTHING = {
     ),
     "entries": (
         "SELECT entries.id, files.user, files.about, timestamp, entries.tags, content, letters, superseded,"
-        " superseded_by, supersedes, retracted, folded_into, has_key, seq"
+        " superseded_by, supersedes, retracted, folded_into, has_key, seq, stated"
         " FROM entries LEFT JOIN files ON files.path = entries.path"
     ),
     "versions": "SELECT id, entry FROM page_versions",
-    "waiting": "SELECT id, at, belief FROM page_waiting",
+    "waiting": "SELECT id, at, seq, belief FROM page_waiting",
     "asked": "SELECT review, id FROM page_asked",
     "gone": "SELECT id, words FROM page_gone",
 }  # fmt: skip

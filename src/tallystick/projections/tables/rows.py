@@ -36,7 +36,6 @@ _GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key
 _ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
 _RANGE = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 _RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
-_ALL = "SELECT key, value FROM state_row WHERE tab = ? ORDER BY key"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
@@ -241,11 +240,6 @@ class RowTable(WithoutPast[V]):
             found = dict(self._loaded(self._owner.rows(self.GET_MANY, self.number, orjson.dumps(part).decode())))
             for name in part:
                 self._owner.cache(self, name, found.get(name, GONE))
-
-    def dumped(self) -> Iterator[tuple[str, bytes]]:
-        if self.changed:
-            return ((encoded(key), self.codec.dump(value)) for key, value in self.under())
-        return iter(self._owner.db.execute(_ALL, (self.number,)))
 
     def changes(self) -> int:
         """The number of changes that are not written yet."""
