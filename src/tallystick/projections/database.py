@@ -14,7 +14,7 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -141,3 +141,18 @@ def _order(row: Row) -> list[tuple[int, object]]:
         else (2, value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
         for value in row
     ]  # fmt: skip
+
+
+def differing(
+    tables: Iterable[str], mine: sqlite3.Connection, theirs: sqlite3.Connection, *, is_attached: bool = False
+) -> Iterator[Difference]:  # fmt: skip
+    """The rows of these tables that only one of two databases has. `is_attached`: the first, to the second.
+
+    Raises sqlite3.Error if the first lacks a column of the second.
+    """
+    for table in tables:
+        if not (is_attached and is_same(theirs, table)):
+            named = theirs.execute(f"SELECT * FROM {table} LIMIT 0").description
+            names = ", ".join(f'{table}."{column[0]}"' for column in named)
+            in_order = f"SELECT {names} FROM {table} ORDER BY {names}"
+            yield from in_step(table, mine.execute(in_order), theirs.execute(in_order))

@@ -41,7 +41,8 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import lift
 from tallystick.ledger.folder.chain import Chain, last_line, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.projections.database import ATTACHED, Difference, Stale
+from tallystick.projections.database import ATTACHED, Difference, Stale, differing
+from tallystick.projections.graph.open_database import NAMES as GRAPH, GraphFile
 from tallystick.projections.index import file as index_file, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.markdown import parse
@@ -195,7 +196,9 @@ def _file_state(path: Path) -> _FileState:
 class _Rebuilt(ABC):
     """A database that is built again from the events up to its bookmark, and compared."""
 
-    def __init__(self, copy: Copy, kind: type[IndexFile] | type[PagesFile], again: TableSet, code: str) -> None:
+    def __init__(
+        self, copy: Copy, kind: Callable[[sqlite3.Connection], TableSet], again: TableSet, code: str
+    ) -> None:  # fmt: skip
         self.path, self._again, self._code = copy.path, again, code
         self._found = list[Finding]()
         self._last = -1  # the last event that is applied; -1: there is nothing to compare
@@ -421,6 +424,37 @@ def _wrong_in(data: bytes, file: File, live: PagesFile) -> str:
 
 
 _KNOWN = Known(lambda _: False, lambda *_: False, lambda _: True, lambda _: -1)  # as far as the tables show
+
+
+# -- the graph ---------------------------------------------------------------------------------------------------------
+
+
+class GraphReader(_Rebuilt):
+    """Compares the graph with the ledger, if there is one. One that was made under other distrusts is made again."""
+
+    _live: GraphFile
+    _again: GraphFile
+
+    def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
+        self._folder, self._distrusts = folder, survey.state.distrusts.all()
+        name = survey.state.taken_in.zone.ledger or survey.standing.ledger
+        again = GraphFile(_ASIDE, name, making=True)
+        super().__init__(copy, partial(GraphFile, ledger=name), again, "state-differs")
+
+    @classmethod
+    def of(cls, folder: Folder, survey: Survey, copy: Copy) -> Reader | None:
+        return cls(folder, survey, copy) if folder.state.is_file() else None
+
+    def _begin(self) -> None:
+        mark, is_whole = self._live.bookmark(), Chain(self._folder).first == 0
+        is_made_so = all(each.is_made_under(self._distrusts) for each in (self._again, self._live))
+        self._last = mark.seq if mark.shape == self._live.shape and is_made_so and is_whole else -1
+
+    def _compare(self) -> Iterator[Finding]:
+        """Their tables alone: the names of nodes are somebody's words."""
+        differences = differing(GRAPH, self._live.db, self._again.db, is_attached=True) if self._last >= 0 else ()
+        for table in dict.fromkeys(each.table for each in differences):
+            yield found(self._code, f"{self.path.name}, {table}", "rows that differ from the ledger")
 
 
 # -- the audit ---------------------------------------------------------------------------------------------------------

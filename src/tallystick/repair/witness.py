@@ -34,7 +34,7 @@ Bookmark = tuple[int, str] | None
 
 _FURTHEST = "SELECT seq, hash FROM positions ORDER BY seq DESC LIMIT 1"
 _OF_STATE = "SELECT seq, hash FROM positions WHERE name = 'state'"
-_OF = "state_row", "state_past"
+_STRANGE = tuple(f"SELECT 1 FROM state_{each} WHERE tab NOT IN (SELECT id FROM state_table)" for each in ("row", "past"))
 _ROWS = "SELECT {} FROM state_row WHERE tab = ? ORDER BY key"
 _SOME = (_ROWS.format("key, value"),)
 _ALL = (
@@ -98,8 +98,7 @@ def difference(path: Path, tables: TablesInRows, but: Collection[str] = (), *, i
                     rows = db.execute(statement, (number,)), tables.db.execute(statement, (table.number,))
                     if any(starmap(ne, zip_longest(*rows))):
                         return name
-            strange = [db.execute(f"SELECT 1 FROM {each} WHERE tab NOT IN (SELECT id FROM state_table)") for each in _OF]
-            return "a table that is not known" if any(found.fetchone() for found in strange) else ""
+            return "a table that is not known" if any(db.execute(each).fetchone() for each in _STRANGE) else ""
     except (OSError, sqlite3.Error) as error:
         return str(error)
 

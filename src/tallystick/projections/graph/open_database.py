@@ -15,6 +15,7 @@ costs as much as what is found.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
@@ -96,6 +97,7 @@ TABLES = (
     # who was distrusted when the rows were made, as JSON
     "CREATE TABLE graph_distrusted (only INTEGER PRIMARY KEY CHECK (only = 1), sources TEXT NOT NULL)",
 )
+NAMES = tuple(re.findall(r"CREATE TABLE (\w+)", "".join(TABLES)))
 
 
 class GraphFile(TableSet):
@@ -103,10 +105,12 @@ class GraphFile(TableSet):
 
     name, shape, tables = "graph", SHAPE, TABLES
 
-    def __init__(self, path: Path | str | sqlite3.Connection, ledger: str, *, writable: bool = True) -> None:
+    def __init__(
+        self, path: Path | str | sqlite3.Connection, ledger: str, *, making: bool = False, writable: bool = True
+    ) -> None:  # fmt: skip
         self.ledger = ledger
         self._distrusts: list[Distrust] = []
-        super().__init__(path, writable=writable)
+        super().__init__(path, making=making, writable=writable)
         self.comparison = Comparison(self.db, ledger)
 
     def take(self, events: Iterable[Event]) -> None:

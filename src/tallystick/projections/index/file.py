@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from tallystick.projections.database import Difference, in_step, is_same
+from tallystick.projections.database import Difference, differing
 from tallystick.projections.index import fold, forgetting, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
@@ -157,10 +157,6 @@ def differences(index: IndexFile, other: IndexFile, *, is_attached: bool = False
 
     `is_attached`: the first is attached to the second.
     """
-    for table in TABLES:
-        if not (is_attached and is_same(other.db, table)):
-            names = [f"{table}.{each[0]}" for each in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
-            in_order = f"SELECT {', '.join(names)} FROM {table} ORDER BY {', '.join(names)}"
-            yield from in_step(table, index.db.execute(in_order), other.db.execute(in_order))
+    yield from differing(TABLES, index.db, other.db, is_attached=is_attached)
     if index.bookmark() != other.bookmark():
         yield Difference("positions", ("index",), True)

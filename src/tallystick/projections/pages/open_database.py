@@ -123,7 +123,8 @@ _UNTOUCHED = """SELECT path FROM files WHERE NOT is_gone
 class PagesFile(TableSet):
     """The rows of all pages of a folder."""
 
-    name, shape, tables, full_texts = "pages", SHAPE, TABLES, ("entries_fts",)
+    name, shape, full_texts = "pages", SHAPE, ("entries_fts",)
+    tables: Sequence[str] = TABLES
 
     def __init__(
         self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, making: bool = False,
