@@ -34,7 +34,8 @@ Bookmark = tuple[int, str] | None
 
 _FURTHEST = "SELECT seq, hash FROM positions ORDER BY seq DESC LIMIT 1"
 _OF_STATE = "SELECT seq, hash FROM positions WHERE name = 'state'"
-_STRANGE = tuple(f"SELECT 1 FROM state_{each} WHERE tab NOT IN (SELECT id FROM state_table)" for each in ("row", "past"))
+_KINDS = "state_row", "state_past"
+_STRANGE = tuple(f"SELECT 1 FROM {each} WHERE tab NOT IN (SELECT id FROM state_table)" for each in _KINDS)
 _ROWS = "SELECT {} FROM state_row WHERE tab = ? ORDER BY key"
 _SOME = (_ROWS.format("key, value"),)
 _ALL = (

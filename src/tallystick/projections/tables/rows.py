@@ -165,11 +165,12 @@ class RowTable(WithoutPast[V]):
 
     def _because(self, key: Key, value: V) -> str:
         """The events that a new value follows from: the one that is applied now, with those before if need be."""
-        event = self._owner.event
+        event, name = self._owner.event, encoded(key)
         if event is None:
             return ""
-        is_all = self.agrees is not None and self.agrees(key, value, [event])
-        return str(event.seq) if is_all else f"{self._seqs_of(encoded(key))} {event.seq}"
+        is_fresh = name not in self.changed and (self.is_filled is False or self.known.get(name) is GONE)
+        is_all = is_fresh or (self.agrees is not None and self.agrees(key, value, [event]))
+        return str(event.seq) if is_all else f"{self._seqs_of(name)} {event.seq}"
 
     def _seqs_of(self, name: str) -> str:
         if name in self.changed:
