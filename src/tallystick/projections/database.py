@@ -105,16 +105,17 @@ ATTACHED = "attached"  # the name of a database that another is compared with, w
 _MADE_AS = "SELECT sql FROM {}.sqlite_master WHERE type = 'table' AND name = ?"
 
 
-def is_same(db: sqlite3.Connection, table: str) -> bool:
-    """True if a table has the same rows at the same places as that of the attached database: SQLite compares them."""
-    made = [db.execute(_MADE_AS.format(each), (table,)).fetchone() for each in ("main", ATTACHED)]
-    if made[0] != made[1]:
+def _is_same(db: sqlite3.Connection, table: str) -> bool:
+    """True if a table has the same rows at the same places as that of an attached database: SQLite compares them."""
+    names = [row[1] for row in db.execute("PRAGMA database_list") if row[1] in ("main", ATTACHED)]
+    made = [db.execute(_MADE_AS.format(each), (table,)).fetchone() for each in names]
+    if len(made) < 2 or made[0] != made[1]:
         return False
     every = db.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY pk", (table,)).fetchall()
     keys = [name for name, place in every if place] if made[0][0].endswith("WITHOUT ROWID") else ["rowid"]
     on = " AND ".join(f'one."{name}" = other."{name}"' for name in keys)
     equal = " AND ".join(f'one."{name}" IS other."{name}"' for name, _ in every)
-    counts = [f"SELECT count(*) FROM {each}.{table}" for each in ("main", ATTACHED)]
+    counts = [f"SELECT count(*) FROM {each}.{table}" for each in names]
     counts.append(f"{counts[0]} AS one CROSS JOIN {ATTACHED}.{table} AS other ON {on} WHERE {equal}")
     return len({db.execute(each).fetchone() for each in counts}) == 1
 
@@ -143,16 +144,14 @@ def _order(row: Row) -> list[tuple[int, object]]:
     ]  # fmt: skip
 
 
-def differing(
-    tables: Iterable[str], mine: sqlite3.Connection, theirs: sqlite3.Connection, *, is_attached: bool = False
-) -> Iterator[Difference]:  # fmt: skip
-    """The rows of these tables that only one of two databases has. `is_attached`: the first, to the second.
+def differing(tables: Iterable[str], mine: sqlite3.Connection, theirs: sqlite3.Connection) -> Iterator[Difference]:
+    """The rows of tables that only one of two databases has. sqlite3.Error, if the first lacks a column of the second.
 
-    Raises sqlite3.Error if the first lacks a column of the second.
+    It takes a fraction of the time if the first is attached to the second.
     """
     for table in tables:
-        if not (is_attached and is_same(theirs, table)):
-            named = theirs.execute(f"SELECT * FROM {table} LIMIT 0").description
-            names = ", ".join(f'{table}."{column[0]}"' for column in named)
+        if not _is_same(theirs, table):
+            every = theirs.execute(f"SELECT * FROM {table} LIMIT 0").description
+            names = ", ".join(f'{table}."{column[0]}"' for column in every)
             in_order = f"SELECT {names} FROM {table} ORDER BY {names}"
             yield from in_step(table, mine.execute(in_order), theirs.execute(in_order))

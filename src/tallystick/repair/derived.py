@@ -104,6 +104,7 @@ class Copy:
         self._home = tempfile.TemporaryDirectory(prefix="tallystick-")
         self.path, self.place = path, os.path.join(self._home.name, path.name)
         self._db = sqlite3.connect(self.place, isolation_level=None)
+        self._db.execute("PRAGMA synchronous=OFF")
         self._is_made, self.is_damaged = False, False
 
     def rows(self) -> sqlite3.Connection:
@@ -293,8 +294,7 @@ class IndexReader(_Rebuilt):
 
     def _compare(self) -> Iterator[Finding]:
         if self._last >= 0:
-            differences = index_file.differences(self._live, self._again, is_attached=True)
-            yield from self._differing("index-differs", differences, "index_texts")
+            yield from self._differing("index-differs", index_file.differences(self._live, self._again), "index_texts")
 
 
 def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:
@@ -336,7 +336,7 @@ class PageReader(_Rebuilt):
 
     def __init__(self, folder: Folder, copy: Copy) -> None:
         self._folder = folder
-        super().__init__(copy, PagesFile, PagesFile(_ASIDE, making=True, rows_only=True), "pages-damaged")
+        super().__init__(copy, PagesFile, PagesFile(_ASIDE, rows_only=True), "pages-damaged")
 
     @classmethod
     def of(cls, folder: Folder, _: Survey, copy: Copy) -> Reader | None:
@@ -438,8 +438,7 @@ class GraphReader(_Rebuilt):
     def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
         self._folder, self._distrusts = folder, survey.state.distrusts.all()
         name = survey.state.taken_in.zone.ledger or survey.standing.ledger
-        again = GraphFile(_ASIDE, name, making=True)
-        super().__init__(copy, partial(GraphFile, ledger=name), again, "state-differs")
+        super().__init__(copy, partial(GraphFile, ledger=name), GraphFile(_ASIDE, name), "state-differs")
 
     @classmethod
     def of(cls, folder: Folder, survey: Survey, copy: Copy) -> Reader | None:
@@ -452,7 +451,7 @@ class GraphReader(_Rebuilt):
 
     def _compare(self) -> Iterator[Finding]:
         """Their tables alone: the names of nodes are somebody's words."""
-        differences = differing(GRAPH, self._live.db, self._again.db, is_attached=True) if self._last >= 0 else ()
+        differences = differing(GRAPH, self._live.db, self._again.db) if self._last >= 0 else ()
         for table in dict.fromkeys(each.table for each in differences):
             yield found(self._code, f"{self.path.name}, {table}", "rows that differ from the ledger")
 

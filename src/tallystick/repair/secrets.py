@@ -16,7 +16,7 @@ from tallystick.ledger.settings_file import read_toml
 from tallystick.records.display import counted
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found, limited
-from tallystick.text.secrets.detect import find, kind_under, kinds_in
+from tallystick.text.secrets.detect import find, kind_under, kinds_in, walk
 
 _OURS = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _OWN = ("ledger.", "snapshot", "erase")
@@ -78,19 +78,9 @@ def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
 
 def _may_be_in(body: dict[str, Any]) -> bool:
     """False for nearly every event. Our own ids and times are no secrets."""
-    left = list[Any]([body])
-    while left:
-        value = left.pop()
-        if type(value) is str:
-            if not _OURS.fullmatch(value) and _holds_any(value):
-                return True
-        elif type(value) is dict:
-            if any(map(kind_under, value)):
-                return True
-            left += value.values()
-        elif type(value) is list:
-            left += value
-    return False
+    return any(
+        kind_under(text) if is_key else not _OURS.fullmatch(text) and _holds_any(text) for text, is_key in walk(body)
+    )
 
 
 @lru_cache(maxsize=512)  # the same scopes and names are in many events

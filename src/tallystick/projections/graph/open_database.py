@@ -105,12 +105,10 @@ class GraphFile(TableSet):
 
     name, shape, tables = "graph", SHAPE, TABLES
 
-    def __init__(
-        self, path: Path | str | sqlite3.Connection, ledger: str, *, making: bool = False, writable: bool = True
-    ) -> None:  # fmt: skip
+    def __init__(self, path: Path | str | sqlite3.Connection, ledger: str, *, writable: bool = True) -> None:
         self.ledger = ledger
         self._distrusts: list[Distrust] = []
-        super().__init__(path, making=making, writable=writable)
+        super().__init__(path, writable=writable)
         self.comparison = Comparison(self.db, ledger)
 
     def take(self, events: Iterable[Event]) -> None:

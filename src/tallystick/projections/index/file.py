@@ -152,11 +152,8 @@ def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
             yield chunk
 
 
-def differences(index: IndexFile, other: IndexFile, *, is_attached: bool = False) -> Iterator[Difference]:
-    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second.
-
-    `is_attached`: the first is attached to the second.
-    """
-    yield from differing(TABLES, index.db, other.db, is_attached=is_attached)
+def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
+    """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
+    yield from differing(TABLES, index.db, other.db)
     if index.bookmark() != other.bookmark():
         yield Difference("positions", ("index",), True)

@@ -127,16 +127,13 @@ class PagesFile(TableSet):
     tables: Sequence[str] = TABLES
 
     def __init__(
-        self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, making: bool = False,
-        rows_only: bool = False, writable: bool = True,
+        self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, rows_only: bool = False,
+        writable: bool = True,
     ) -> None:  # fmt: skip
-        """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it.
-
-        One that is only to be compared (`rows_only`) has no full text.
-        """
+        """A page above `hard_limit` tokens is flagged, whoever wrote its entries. `rows_only`: as in the index."""
         if rows_only:
             self.tables = _ROWS
-        super().__init__(path, making=making, writable=writable)
+        super().__init__(path, writable=writable)
         self._hard_limit = hard_limit
         self.ledger: LedgerView | None = None  # what is read is compared with this; None: with nothing
         self._checked: set[int] = set()  # rows that were compared, by their hash

@@ -147,7 +147,7 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
 
 def _may_hold(fields: Mapping[str, Any]) -> bool:
     """True if there may be a secret: all texts are searched together, which is much quicker than one by one."""
-    found = list(_walk(fields))
+    found = list(walk(fields))
     keys = {text for text, is_key in found if is_key}
     joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
     return "[secret: " in joined or any(map(kind_under, keys)) or bool(find(joined))
@@ -155,10 +155,10 @@ def _may_hold(fields: Mapping[str, Any]) -> bool:
 
 def texts_in(value: Any) -> Iterator[str]:
     """Every text in nested data, without the keys."""
-    return (text for text, is_key in _walk(value) if not is_key)
+    return (text for text, is_key in walk(value) if not is_key)
 
 
-def _walk(value: Any) -> Iterator[tuple[str, bool]]:
+def walk(value: Any) -> Iterator[tuple[str, bool]]:
     """Every text in nested data, to a depth that nothing that is written has; and whether it is a key."""
     left: list[tuple[Any, int]] = [(value, 0)]
     while left:
