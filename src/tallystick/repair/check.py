@@ -102,9 +102,9 @@ def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
 
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
-    """The finding of `tallystick ledger verify`, if any: what is signed differs. Whether lines do was seen before."""
-    claims = checkpoints_of(look.folder.root, keyring) if keyring else ()
-    if not claims or (report := verify(look.folder.root, checkpoints=claims)).bad is None:
+    """The finding of `tallystick ledger verify`, if any."""
+    report = verify(look.folder.root, checkpoints=checkpoints_of(look.folder.root, keyring) if keyring else ())
+    if report.bad is None:
         return []
     place = f"{report.bad.file}, line {report.bad.line}, byte {report.bad.byte}"
     return [found("claim-false", place, f"event {report.bad.seq}: {report.bad.why}", look.restore)]
