@@ -1,6 +1,7 @@
 """Whatever somebody edits in the tables of a memory: no word is served that was not recorded, none of another user, and
 none that is quarantined, whichever way it is read."""
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -226,6 +227,37 @@ def test_a_row_that_was_edited_is_reported_and_made_again(made: Path, tmp_path: 
     with Memory(folder, embedder="none") as memory:
         assert memory.get("hours").text == "The harbour opens at ten"
         assert not [each for each in memory.files.check() if each.is_wrong] if hasattr(memory.files, "check") else True
+
+
+# not from the events alone: how far files were read, and numbers that a reader compares with the events by itself
+NOT_COMPARED = {
+    "entries": {"n", "shown", "is_due"}, "state_row": {"seqs"}, "state_past": {"seqs"},
+    "files": {"path", "zone", "front", "size", "mtime", "ctime", "inode", "digest", "is_due"},
+}  # fmt: skip
+# local; how far the tables have followed, which another reader may lack; full text that copies nothing, and its insides
+OTHERS = re.compile(
+    r"local_|positions$|state_table$|graph_distrusted$|index_terms$|index_(aside_)?letters"
+    r"|(index_texts|index_asides|entries_fts)_"
+)
+
+
+def test_an_edited_row_of_any_table_is_found_by_a_check(made: Path, tmp_path: Path):
+    with closing(sqlite3.connect(made / "state.db")) as db:
+        every = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [name for name in every if not OTHERS.match(name) and not name.startswith("sqlite_")]
+        columns = {name: db.execute(f"PRAGMA table_info({name})").fetchall() for name in tables}
+        filled = {name for name in tables if db.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone()}
+    assert not [each for each in check(made) if each.severity != "note"]
+    for number, table in enumerate(tables):
+        shutil.copytree(made, folder := tmp_path / str(number))
+        names = [row[1] for row in columns[table] if row[1] not in NOT_COMPARED.get(table, ())]
+        plain = [row[1] for row in columns[table] if row[1] in names and not row[5]] or names
+        key, column = (f'"{name}"' for name in (names[0], plain[0]))
+        one = f"WHERE {key} = (SELECT {key} FROM {table})"
+        flip = f"UPDATE {table} SET {column} = coalesce({column}, '') || '7' {one}"
+        add = f"INSERT INTO {table} VALUES ({', '.join('7' for _ in columns[table])})"
+        assert edit(folder / "state.db", flip if table in filled else add), table
+        assert [each for each in check(folder) if each.severity == "error"], table
 
 
 PAST = {

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tallystick import ChronoRecord, ChronoStore, Memory
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.folder import load, reader
 from tallystick.ledger.lock import Lock
+from tallystick.projections.tables.file import StateFile
 from tallystick.records.errors import Busy
 from tallystick.repair.check import check
 from tallystick.repair.witness import difference
@@ -44,11 +46,15 @@ def is_as_the_ledger_says(folder: Path) -> None:
     """The state, as a process has it that opens the memory now, and as state.db has it, is the fold of the lines."""
     with Memory(folder) as memory:
         said = list(memory._folder.state.dump())
-        folded = State()
-        for event in memory._folder.events():
+        events = list(memory._folder.events())
+    with closing(StateFile(folder / "state.db")) as rows:
+        folded = State(rows.tables)
+        rows.restart(alone=False)
+        for event in events:
             folded.apply(event)
+        rows.tables.save(None)
         assert said == list(folded.dump())
-    assert difference(folder / "state.db", folded.tables) == ""
+        assert difference(folder / "state.db", rows.tables) == ""
     assert [finding.code for finding in check(folder) if finding.severity == "error"] == []
 
 

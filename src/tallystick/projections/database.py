@@ -14,7 +14,7 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +27,6 @@ _NOT_WRITTEN = (  # for a quota or a failing disk SQLite names only the call tha
     sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
     sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN,
 )  # fmt: skip
-_CAN_COPY = hasattr(sqlite3.Connection, "deserialize")  # a build of SQLite may leave it out
 
 
 def has_no_room(error: BaseException) -> bool:
@@ -102,6 +101,25 @@ class Difference(NamedTuple):
     is_extra: bool  # in the first, and not in the second
 
 
+ATTACHED = "attached"  # the name of a database that another is compared with, where both are open as one
+_MADE_AS = "SELECT sql FROM {}.sqlite_master WHERE type = 'table' AND name = ?"
+
+
+def _is_same(db: sqlite3.Connection, table: str) -> bool:
+    """True if a table has the same rows at the same places as that of an attached database: SQLite compares them."""
+    names = [row[1] for row in db.execute("PRAGMA database_list") if row[1] in ("main", ATTACHED)]
+    made = [db.execute(_MADE_AS.format(each), (table,)).fetchone() for each in names]
+    if len(made) < 2 or made[0] != made[1]:
+        return False
+    every = db.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY pk", (table,)).fetchall()
+    keys = [name for name, place in every if place] if made[0][0].endswith("WITHOUT ROWID") else ["rowid"]
+    on = " AND ".join(f'one."{name}" = other."{name}"' for name in keys)
+    equal = " AND ".join(f'one."{name}" IS other."{name}"' for name, _ in every)
+    counts = [f"SELECT count(*) FROM {each}.{table}" for each in names]
+    counts.append(f"{counts[0]} AS one CROSS JOIN {ATTACHED}.{table} AS other ON {on} WHERE {equal}")
+    return len({db.execute(each).fetchone() for each in counts}) == 1
+
+
 def in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:
     """The differences between rows that are in the order of SQLite."""
     left, right = next(mine, None), next(theirs, None)
@@ -124,3 +142,16 @@ def _order(row: Row) -> list[tuple[int, object]]:
         else (2, value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
         for value in row
     ]  # fmt: skip
+
+
+def differing(tables: Iterable[str], mine: sqlite3.Connection, theirs: sqlite3.Connection) -> Iterator[Difference]:
+    """The rows of tables that only one of two databases has. sqlite3.Error, if the first lacks a column of the second.
+
+    It takes a fraction of the time if the first is attached to the second.
+    """
+    for table in tables:
+        if not _is_same(theirs, table):
+            every = theirs.execute(f"SELECT * FROM {table} LIMIT 0").description
+            names = ", ".join(f'{table}."{column[0]}"' for column in every)
+            in_order = f"SELECT {names} FROM {table} ORDER BY {names}"
+            yield from in_step(table, mine.execute(in_order), theirs.execute(in_order))

@@ -148,11 +148,13 @@ class TableSet(ABC):
             return mark
 
     def _read_on(self, before: Bookmark, events: Iterator[Event]) -> Bookmark:
-        last = [before]
-        self.take(_following(events, last))
-        if last[0] != before:
-            self._save(last[0])
-        return last[0]
+        last = list[Event]()
+        self.take(_following(events, before.seq, last))
+        if not last:
+            return before
+        mark = before._replace(seq=last[0].seq, hash=last[0].hash)
+        self._save(mark)
+        return mark
 
     # -- tables ------------------------------------------------------------------------------------------------------
 
@@ -267,15 +269,15 @@ def _empty(tables: tuple[str, ...]) -> bytes:
         return db.serialize()
 
 
-def _following(events: Iterable[Event], last: list[Bookmark]) -> Iterator[Event]:
-    """The events after the bookmark in `last`, which goes along; up to the first that does not follow."""
+def _following(events: Iterable[Event], seq: int, last: list[Event]) -> Iterator[Event]:
+    """The events after `seq`, up to the first that does not follow. The last one is put in `last`."""
     for event in events:
-        if event.seq <= last[0].seq:
+        if event.seq <= seq:
             continue
-        if event.seq != last[0].seq + 1:
+        if event.seq != seq + 1:
             return
         yield event
-        last[0] = last[0]._replace(seq=event.seq, hash=event.hash)
+        seq, last[:] = event.seq, [event]
 
 
 # -- beliefs of tools and web pages, which are hidden until a person approves them -------------------------------------

@@ -95,7 +95,7 @@ def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
     kinds = list[derived.Kind]()
     if not only or OF_DERIVED & set(only):
         pages = [] if any(_contradicted(look, [look.rows])) else [derived.PageReader.of]
-        kinds += [derived.IndexReader.of, *pages, derived.AuditReader.of]
+        kinds += [derived.IndexReader.of, *pages, derived.GraphReader.of, derived.AuditReader.of]
     if not only or "secret-found" in only:
         kinds.append(secrets.SecretReader)
     return derived.findings(look.folder, look.survey, kinds)

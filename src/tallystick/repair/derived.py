@@ -23,6 +23,7 @@ import os
 import re
 import sqlite3
 import stat
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -40,7 +41,8 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import lift
 from tallystick.ledger.folder.chain import Chain, last_line, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.projections.database import Difference, Stale
+from tallystick.projections.database import ATTACHED, Difference, Stale, differing
+from tallystick.projections.graph.open_database import NAMES as GRAPH, GraphFile
 from tallystick.projections.index import file as index_file, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.markdown import parse
@@ -48,6 +50,7 @@ from tallystick.projections.markdown.zone import zone_named
 from tallystick.projections.pages import open_database as page_rows
 from tallystick.projections.pages.edits import Known, compare, conflict_line, is_truncated, loses_most, unreadable
 from tallystick.projections.pages.open_database import PagesFile
+from tallystick.projections.pages.render import new
 from tallystick.projections.pages.rows import File, digest_of, mark_of
 from tallystick.projections.table_set import TableSet
 from tallystick.records.audit import NAME, AuditLine, Auditor
@@ -94,10 +97,13 @@ Kind = Callable[[Folder, Survey, "Copy"], Reader | None]
 
 
 class Copy:
-    """A copy of `state.db`, made when it is first needed."""
+    """A copy of `state.db` in the temporary folder, made when it is first needed."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self._db = path, sqlite3.connect(_ASIDE, isolation_level=None)
+        self._home = tempfile.TemporaryDirectory(prefix="tallystick-")
+        self.path, self.place = path, os.path.join(self._home.name, path.name)
+        self._db = sqlite3.connect(self.place, isolation_level=None)
+        self._db.execute("PRAGMA synchronous=OFF")
         self._is_made, self.is_damaged = False, False
 
     def rows(self) -> sqlite3.Connection:
@@ -105,12 +111,14 @@ class Copy:
             self.is_damaged = True
             with readonly(self.path) as source:
                 source.backup(self._db)
-            self._db.execute(_LITTLE)
+            for pragma in (_LITTLE, "PRAGMA journal_mode=OFF"):  # it may be one with a journal that is here alone
+                self._db.execute(pragma)
             self._is_made, self.is_damaged = True, False
         return self._db
 
     def close(self) -> None:
         self._db.close()
+        self._home.cleanup()
 
 
 def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Finding]:
@@ -188,7 +196,9 @@ def _file_state(path: Path) -> _FileState:
 class _Rebuilt(ABC):
     """A database that is built again from the events up to its bookmark, and compared."""
 
-    def __init__(self, copy: Copy, kind: type[IndexFile] | type[PagesFile], again: TableSet, code: str) -> None:
+    def __init__(
+        self, copy: Copy, kind: Callable[[sqlite3.Connection], TableSet], again: TableSet, code: str
+    ) -> None:  # fmt: skip
         self.path, self._again, self._code = copy.path, again, code
         self._found = list[Finding]()
         self._last = -1  # the last event that is applied; -1: there is nothing to compare
@@ -197,6 +207,7 @@ class _Rebuilt(ABC):
         with self._reading():
             self._live = kind(copy.rows())
             self._begin()
+            again.db.execute(f"ATTACH ? AS {ATTACHED}", (copy.place,))
         if copy.is_damaged and kind is not IndexFile:  # it is one finding
             self._found.clear()
 
@@ -324,7 +335,7 @@ class PageReader(_Rebuilt):
 
     def __init__(self, folder: Folder, copy: Copy) -> None:
         self._folder = folder
-        super().__init__(copy, PagesFile, PagesFile(_ASIDE), "pages-damaged")
+        super().__init__(copy, PagesFile, PagesFile(_ASIDE, rows_only=True), "pages-damaged")
 
     @classmethod
     def of(cls, folder: Folder, _: Survey, copy: Copy) -> Reader | None:
@@ -389,7 +400,10 @@ def _wrong_in(data: bytes, file: File, live: PagesFile) -> str:
     """The first difference between a page and the memory that a sync does not import."""
     if why := unreadable(data):
         return why
-    page, rows = parse(data, zone_named(file.zone) or UTC), live.entries(file.path)
+    zone, rows = zone_named(file.zone) or UTC, live.entries(file.path)
+    if data == new(file, rows, zone).data:  # as nearly all are, but for those that a person has edited
+        return ""
+    page = parse(data, zone)
     if line := conflict_line(page, {row.id: row for row in rows}):
         return f"line {line}: a merge left conflict markers here"
     mark = mark_of(data)
@@ -409,6 +423,36 @@ def _wrong_in(data: bytes, file: File, live: PagesFile) -> str:
 
 
 _KNOWN = Known(lambda _: False, lambda *_: False, lambda _: True, lambda _: -1)  # as far as the tables show
+
+
+# -- the graph ---------------------------------------------------------------------------------------------------------
+
+
+class GraphReader(_Rebuilt):
+    """Compares the graph with the ledger, if there is one. One that was made under other distrusts is made again."""
+
+    _live: GraphFile
+    _again: GraphFile
+
+    def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
+        self._folder, self._distrusts = folder, survey.state.distrusts.all()
+        name = survey.state.taken_in.zone.ledger or survey.standing.ledger
+        super().__init__(copy, partial(GraphFile, ledger=name), GraphFile(_ASIDE, name), "state-differs")
+
+    @classmethod
+    def of(cls, folder: Folder, survey: Survey, copy: Copy) -> Reader | None:
+        return cls(folder, survey, copy) if folder.state.is_file() else None
+
+    def _begin(self) -> None:
+        mark, is_whole = self._live.bookmark(), Chain(self._folder).first == 0
+        is_made_so = all(each.is_made_under(self._distrusts) for each in (self._again, self._live))
+        self._last = mark.seq if mark.shape == self._live.shape and is_made_so and is_whole else -1
+
+    def _compare(self) -> Iterator[Finding]:
+        """Their tables alone: the names of nodes are somebody's words."""
+        differences = differing(GRAPH, self._live.db, self._again.db) if self._last >= 0 else ()
+        for table in dict.fromkeys(each.table for each in differences):
+            yield found(self._code, f"{self.path.name}, {table}", "rows that differ from the ledger")
 
 
 # -- the audit ---------------------------------------------------------------------------------------------------------

@@ -155,7 +155,7 @@ CODES = {
 OF_INDEX = frozenset({"state-ahead", "index-damaged", "index-differs", "block-loose"})
 OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
 OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
-OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"page-differs", "page-unsynced", "audit-differs"}
+OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"state-differs", "page-differs", "page-unsynced", "audit-differs"}
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 

@@ -132,7 +132,8 @@ class Surveyor:
             case op.EPISODE_PUT:
                 episode = body["episode"]
                 user = str(episode.get("user", OWNER))
-                self._create(EPISODES, user, str(episode.get("id", event.id)))
+                if "id" in episode:  # else it goes by that of its event
+                    self._create(EPISODES, user, str(episode["id"]))
                 if path := episode.get("path"):
                     self._create(PATHS, user, str(path))
             case op.BELIEF_TOMBSTONE | op.BELIEF_INVALIDATE:

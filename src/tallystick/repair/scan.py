@@ -355,7 +355,8 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
         if line.seq == survey.state_seq and line.seq >= survey.base and (survey.base >= 0 or not survey.gaps):
             survey.write()
             is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
-            survey.state_differs = difference(survey.folder.state, survey.state.tables, () if is_whole else _KEPT)
+            tables, but = survey._rows.tables, () if is_whole else _KEPT
+            survey.state_differs = difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
 
 
 def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:

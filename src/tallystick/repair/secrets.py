@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -15,7 +16,7 @@ from tallystick.ledger.settings_file import read_toml
 from tallystick.records.display import counted
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found, limited
-from tallystick.text.secrets.detect import kind_under, kinds_in, may_hold
+from tallystick.text.secrets.detect import find, kind_under, kinds_in, walk
 
 _OURS = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 _OWN = ("ledger.", "snapshot", "erase")
@@ -76,19 +77,15 @@ def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
 
 
 def _may_be_in(body: dict[str, Any]) -> bool:
-    """False for nearly every event: its texts are searched all at once. Our own ids and times are no secrets."""
-    texts, left = list[str](), list[Any]([body])
-    while left:
-        value = left.pop()
-        if type(value) is str:
-            texts.append(value)
-        elif type(value) is dict:
-            if any(map(kind_under, value)):
-                return True
-            left += value.values()
-        elif type(value) is list:
-            left += value
-    return may_hold("\n".join(text for text in texts if not _OURS.fullmatch(text)))
+    """False for nearly every event. Our own ids and times are no secrets."""
+    return any(
+        kind_under(text) if is_key else not _OURS.fullmatch(text) and _holds_any(text) for text, is_key in walk(body)
+    )
+
+
+@lru_cache(maxsize=512)  # the same scopes and names are in many events
+def _holds_any(text: str) -> bool:
+    return bool(find(text))
 
 
 def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:

@@ -24,15 +24,24 @@ import orjson
 from tallystick.ledger.folder.chain import last_line
 from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.lock import Witness
-from tallystick.state.tables import Tables
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from tallystick.projections.tables.rows import TablesInRows
 
 Bookmark = tuple[int, str] | None
 
 _FURTHEST = "SELECT seq, hash FROM positions ORDER BY seq DESC LIMIT 1"
 _OF_STATE = "SELECT seq, hash FROM positions WHERE name = 'state'"
+_KINDS = "state_row", "state_past"
+_STRANGE = tuple(f"SELECT 1 FROM {each} WHERE tab NOT IN (SELECT id FROM state_table)" for each in _KINDS)
+_ROWS = "SELECT {} FROM state_row WHERE tab = ? ORDER BY key"
+_SOME = (_ROWS.format("key, value"),)
+_ALL = (
+    _ROWS.format("key, value, since"),
+    "SELECT key, until, value, since FROM state_past WHERE tab = ? ORDER BY key, until",
+)
 _TIMEOUT = 5.0
 
 
@@ -73,22 +82,24 @@ def ledger_in_state(path: Path) -> str:
         return ""
 
 
-def difference(path: Path, tables: Tables, but: Collection[str] = ()) -> str:
-    """The first table in which the rows of state.db are not these; empty if there is none. Both are read in order."""
+def difference(path: Path, tables: TablesInRows, but: Collection[str] = (), *, is_whole: bool = True) -> str:
+    """The first table in which the rows of state.db are not these; empty if there is none. Both are read in order.
+
+    `is_whole`: these follow from all events, and so does what was there before.
+    """
     import sqlite3
 
+    statements = _ALL if is_whole else _SOME
     try:
         with readonly(path) as db:
             numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
             for name, table in tables.tables.items():
-                of_table = (numbers.pop(name, -1),)
-                if name in but:
-                    continue
-                rows = db.execute("SELECT key, value FROM state_row WHERE tab = ? ORDER BY key", of_table)
-                if any(starmap(ne, zip_longest(rows, table.dumped()))):
-                    return name
-            strange = db.execute("SELECT 1 FROM state_row WHERE tab NOT IN (SELECT id FROM state_table)").fetchone()
-            return "a table that is not known" if strange else ""
+                number = numbers.pop(name, -1)
+                for statement in () if name in but else statements:
+                    rows = db.execute(statement, (number,)), tables.db.execute(statement, (table.number,))
+                    if any(starmap(ne, zip_longest(*rows))):
+                        return name
+            return "a table that is not known" if any(db.execute(each).fetchone() for each in _STRANGE) else ""
     except (OSError, sqlite3.Error) as error:
         return str(error)
 

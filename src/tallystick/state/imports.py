@@ -62,14 +62,15 @@ class Taken(Part):
         return op in (IMPORT_TAKE, IMPORT_DONE)
 
     def apply(self, event: Event) -> None:
-        body, zone = event.body, self.zone
-        if body is None:
+        body, zone, is_known = event.body, self._zone.get(""), self.knows(event.op)
+        if body is None or (zone is None and not is_known):
             return
+        zone = zone or Zone()
         if zone.ended == zone.began >= 0 and event.op != IMPORT_DONE:
             if event.ts < (self._last.get("") or ""):
                 self._steps.set(ordinal(event.seq), event.seq)
             self._last.set("", event.ts)
-        if not self.knows(event.op):
+        if not is_known:
             return
         if event.op == IMPORT_TAKE:
             key = (body["user"], body["ledger"])

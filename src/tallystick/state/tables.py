@@ -69,9 +69,6 @@ class Table(Protocol[V]):
     def prefetch(self, keys: Iterable[Key]) -> None:
         """Read these rows at once: they are about to be asked for."""
 
-    def dumped(self) -> Iterator[tuple[str, bytes]]:
-        """Every row as it is written, in order: the key and the value."""
-
     def history(self, key: Key) -> list[V]:
         """The values that a row has had as far as they are kept, oldest first."""
 
@@ -197,9 +194,6 @@ class InMemory(WithoutPast[V]):
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         """They are here."""
-
-    def dumped(self) -> Iterator[tuple[str, bytes]]:
-        return ((encoded(key), self.codec.dump(value)) for key, value in self.under())
 
 
 class Undo:

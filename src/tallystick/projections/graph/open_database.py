@@ -100,6 +100,7 @@ TABLES = (
     # who was distrusted when the rows were made, as JSON
     "CREATE TABLE graph_distrusted (only INTEGER PRIMARY KEY CHECK (only = 1), sources TEXT NOT NULL)",
 )
+NAMES = tuple(re.findall(r"CREATE TABLE (\w+)", "".join(TABLES)))
 
 
 class GraphFile(TableSet):

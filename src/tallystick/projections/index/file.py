@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
-from itertools import groupby, islice, starmap, zip_longest
-from operator import ne
+from itertools import groupby, islice
 from pathlib import Path
 
 import orjson
 
-from tallystick.projections.database import Difference, in_step
+from tallystick.projections.database import Difference, differing
 from tallystick.projections.index import fold, forgetting, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
@@ -155,11 +154,6 @@ def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
 
 def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
     """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
-    for table in TABLES:
-        names = [f"{table}.{column[0]}" for column in other.db.execute(f"SELECT * FROM {table} LIMIT 0").description]
-        every = f"SELECT {', '.join(names)} FROM {table}"
-        if any(starmap(ne, zip_longest(index.db.execute(every), other.db.execute(every)))):  # as they were written
-            in_order = f"{every} ORDER BY {', '.join(names)}"
-            yield from in_step(table, index.db.execute(in_order), other.db.execute(in_order))
+    yield from differing(TABLES, index.db, other.db)
     if index.bookmark() != other.bookmark():
         yield Difference("positions", ("index",), True)

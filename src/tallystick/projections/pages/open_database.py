@@ -84,6 +84,13 @@ TABLES = (
     "CREATE TABLE IF NOT EXISTS local_unclear (path TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 
+# The same for one that is only to be compared: words that are put into its full text go nowhere.
+_ROWS = (
+    *(each for each in TABLES if "VIRTUAL" not in each),
+    "CREATE VIEW entries_fts AS SELECT '' AS entries_fts, 0 AS rowid, '' AS content, '' AS tags, '' AS letters",
+    "CREATE TRIGGER nowhere INSTEAD OF INSERT ON entries_fts BEGIN SELECT 0; END",
+)
+
 _MANY = 100_000  # rows that are known to be in the ledger
 _WHOSE = "SELECT user, about FROM files WHERE path = ?"
 
@@ -118,12 +125,16 @@ _UNTOUCHED = """SELECT path FROM files WHERE NOT is_gone
 class PagesFile(TableSet):
     """The rows of all pages of a folder."""
 
-    name, shape, tables, full_texts = "pages", SHAPE, TABLES, ("entries_fts",)
+    name, shape, full_texts = "pages", SHAPE, ("entries_fts",)
+    tables: Sequence[str] = TABLES
 
     def __init__(
-        self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, writable: bool = True
+        self, path: Path | str | sqlite3.Connection, hard_limit: int | None = None, *, rows_only: bool = False,
+        writable: bool = True,
     ) -> None:  # fmt: skip
-        """A page above `hard_limit` tokens is flagged, whoever wrote its entries and whatever was said of it."""
+        """A page above `hard_limit` tokens is flagged, whoever wrote its entries. `rows_only`: as in the index."""
+        if rows_only:
+            self.tables = _ROWS
         super().__init__(path, writable=writable)
         self._hard_limit = hard_limit
         self.ledger: LedgerView | None = None  # what is read is compared with this; None: with nothing
@@ -343,11 +354,11 @@ _EVERYTHING = {
     ),
     "entries": (
         "SELECT entries.id, files.user, files.about, timestamp, entries.tags, content, letters, superseded,"
-        " superseded_by, supersedes, retracted, folded_into, has_key, seq"
+        " superseded_by, supersedes, retracted, folded_into, has_key, seq, stated"
         " FROM entries LEFT JOIN files ON files.path = entries.path"
     ),
     "versions": "SELECT id, entry FROM page_versions",
-    "waiting": "SELECT id, at, belief FROM page_waiting",
+    "waiting": "SELECT id, at, seq, belief FROM page_waiting",
     "asked": "SELECT review, id FROM page_asked",
     "gone": "SELECT id, words FROM page_gone",
 }  # fmt: skip

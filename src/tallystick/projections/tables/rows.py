@@ -37,7 +37,6 @@ _GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key
 _ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
 _RANGE = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 _RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
-_ALL = "SELECT key, value FROM state_row WHERE tab = ? ORDER BY key"
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
@@ -177,11 +176,12 @@ class RowTable(WithoutPast[V]):
 
         A value that comes with a state file follows from events that were moved away, whichever they were.
         """
-        event = self._owner.event
+        event, name = self._owner.event, encoded(key)
         if event is None:
             return _MOVED_AWAY
-        is_all = self.agrees is not None and self.agrees(key, value, [event])
-        return str(event.seq) if is_all else f"{self._seqs_of(encoded(key))} {event.seq}"
+        is_fresh = name not in self.changed and (self.is_filled is False or self.known.get(name) is GONE)
+        is_all = is_fresh or (self.agrees is not None and self.agrees(key, value, [event]))
+        return str(event.seq) if is_all else f"{self._seqs_of(name)} {event.seq}"
 
     def _seqs_of(self, name: str) -> str:
         if name in self.changed:
@@ -252,11 +252,6 @@ class RowTable(WithoutPast[V]):
             found = dict(self._loaded(self._owner.rows(self.GET_MANY, self.number, orjson.dumps(part).decode())))
             for name in part:
                 self._owner.cache(self, name, found.get(name, GONE))
-
-    def dumped(self) -> Iterator[tuple[str, bytes]]:
-        if self.changed:
-            return ((encoded(key), self.codec.dump(value)) for key, value in self.under())
-        return iter(self._owner.db.execute(_ALL, (self.number,)))
 
     def changes(self) -> int:
         """The number of changes that are not written yet."""

@@ -119,7 +119,7 @@ def masked_fields(
     fields: Mapping[str, Any], keep: Collection[str] = (), but: But | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """The same data with every secret masked, in keys too, and their kinds. `keep`, `but`: as in `masked`."""
-    found = list(_walk(fields))  # all texts are searched together first, which is much quicker than one by one
+    found = list(walk(fields))  # all texts are searched together first, which is much quicker than one by one
     keys = {text for text, is_key in found if is_key}
     joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
     if not ("[secret: " in joined or any(map(kind_under, keys)) or find(joined)):
@@ -150,10 +150,10 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
 
 def texts_in(value: Any) -> Iterator[str]:
     """Every text in nested data, without the keys."""
-    return (text for text, is_key in _walk(value) if not is_key)
+    return (text for text, is_key in walk(value) if not is_key)
 
 
-def _walk(value: Any) -> Iterator[tuple[str, bool]]:
+def walk(value: Any) -> Iterator[tuple[str, bool]]:
     """Every text in nested data, to a depth that nothing that is written has; and whether it is a key."""
     left: list[tuple[Any, int]] = [(value, 0)]
     while left:
