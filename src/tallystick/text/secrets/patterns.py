@@ -154,12 +154,16 @@ _PIN = re.compile(
 
 
 def cards(text: str) -> Iterator[Span]:
-    """The card numbers in a text, and the codes that are named as one."""
+    """The card numbers in a text."""
     for found in _NUMBER.finditer(text):
         digits = found[0].replace(" ", "").replace("-", "")
         doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
         if len(set(digits)) > 1 and (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0:  # the Luhn check
             yield "card number", *found.span()
+
+
+def codes(text: str) -> Iterator[Span]:
+    """The codes of cards, and the PINs, that are named as such."""
     yield from (("card code", *found.span(1)) for found in _CODE.finditer(text))
     yield from (("PIN", *found.span(1)) for found in _PIN.finditer(text))
 
