@@ -273,6 +273,11 @@ _NAMED = re.compile(
     r"|(?:phpsessid|jsessionid|connect\.sid|sessionid)(?==))",
     re.IGNORECASE,
 )
+_SIGNS = (  # one of these is in whatever it finds, so near its beginning, and its end and what must follow
+    "phrase", "pass", "kennwort", "contrase", "wachtwoord", "senha", "pw", "key", "recovery", "backup", "secret",
+    "token", "credential", "sess", "connect.sid",
+)  # fmt: skip
+_BEFORE_SIGN, _AFTER_SIGN = 16, 48
 _LINK = re.compile(
     r"\d{0,3}[\"'`*_\])]{0,4}(?:"
     r"(?P<quoted>[ \t]{1,2})(?=[\"'`“‘«])"
@@ -304,14 +309,29 @@ _NUMBERED_NAME = re.compile(r"[a-z]*[-_.]?v?\d{1,4}$|\d+[a-z]{0,3}$", re.IGNOREC
 
 def stated(text: str) -> Iterator[Span]:
     """Everything in a text that is called a password, a passphrase, a key, a token or a secret."""
-    place = 0
-    while named := _NAMED.search(text, place):
+    place, low = 0, text.lower()
+    if len(low) != len(text):  # a capital of two small letters: its places are not those of the text
+        low = ""
+    while named := _next_name(text, low, place):
         kind = "passphrase" if named["phrase"] else "password" if named["word"] else _kind_of(named["key"].lower())
         if kind == "password" and (before := _value_before(text, named.start())):
             yield kind, *before
         found, place = _value_after(text, named, kind)
         if found:
             yield kind, *found
+
+
+def _next_name(text: str, low: str, place: int) -> re.Match[str] | None:
+    """The next thing from `place` on that is called a secret. To look for the pattern everywhere takes long."""
+    while low:
+        at = min([found for sign in _SIGNS if (found := low.find(sign, place)) >= 0], default=-1)
+        if at < 0:
+            return None
+        named = _NAMED.search(text, max(place, at - _BEFORE_SIGN), at + _AFTER_SIGN)
+        if named and named.start() <= at:
+            return named
+        place = at + 1
+    return _NAMED.search(text, place)
 
 
 def _kind_of(name: str) -> str:
