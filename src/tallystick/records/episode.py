@@ -51,9 +51,12 @@ class Episode(Displayable):
                 must_be_texts(self, *_TEXTS)
         if not self.content.strip():
             raise Refused("nothing to observe: content must not be empty", "required")
-        must_be_name("user", self.user)
-        must_be_one_of("trust", self.trust, TRUST)
-        must_be_object("metadata", self.metadata)
+        if not self.user:
+            must_be_name("user", self.user)
+        if self.trust not in TRUST:
+            must_be_one_of("trust", self.trust, TRUST)
+        if type(self.metadata) is not dict:
+            must_be_object("metadata", self.metadata)
         if self.timestamp.tzinfo is not UTC:
             stamp(self.timestamp)
 
