@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -99,6 +100,13 @@ def check_by(by: str) -> str:
     if not _BY.match(by):
         raise Refused(f"not a source: {by!r}; write surface:source in lowercase and digits, like cli:local", "name")
     return by
+
+
+@lru_cache(maxsize=256)
+def check_op(op: str) -> None:
+    """Refuse what is not the name of an operation and its version."""
+    if len(op) > LONGEST_OP or not OP.match(op):
+        raise Refused(f"not an operation: {op!r}", "name")
 
 
 def data_of(body: object, salt: str | None = None) -> bytes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tallystick.records.belief import OWNER
@@ -45,12 +46,17 @@ class Episode(Displayable):
     withheld: str | None = field(default=None, compare=False, repr=False)  # why it is withheld; empty: it is not
 
     def __post_init__(self) -> None:
-        must_be_texts(self, *_TEXTS)
+        for value in _texts_of(self):
+            if type(value) is not str:
+                must_be_texts(self, *_TEXTS)
         if not self.content.strip():
             raise Refused("nothing to observe: content must not be empty", "required")
-        must_be_name("user", self.user)
-        must_be_one_of("trust", self.trust, TRUST)
-        must_be_object("metadata", self.metadata)
+        if not self.user:
+            must_be_name("user", self.user)
+        if self.trust not in TRUST:
+            must_be_one_of("trust", self.trust, TRUST)
+        if type(self.metadata) is not dict:
+            must_be_object("metadata", self.metadata)
         if self.timestamp.tzinfo is not UTC:
             stamp(self.timestamp)
 
@@ -65,16 +71,22 @@ class Episode(Displayable):
 
     def to_body(self) -> dict[str, Any]:
         """The body that the ledger records, without defaults. `seq` and `recorded` are the event's own."""
-        body = {name: value for name in _RECORDED if (value := getattr(self, name)) not in ("", {}, _USUAL.get(name))}
-        return body | {"timestamp": stamp(self.timestamp)}
+        pairs = zip(_RECORDED, _recorded_of(self), strict=True)
+        body = {name: value for name, value in pairs if value and value != _USUAL.get(name)}
+        body["timestamp"] = stamp(self.timestamp)
+        return body
 
     @classmethod
     def of(cls, event: Event) -> Episode:
         """The episode that an event recorded. Fields of a newer tallystick are ignored."""
         body: Mapping[str, Any] = (event.body or {})["episode"]
-        known = {"id": event.id} | {name: body[name] for name in _RECORDED if name in body}
-        return cls(**known, timestamp=datetime.fromisoformat(body["timestamp"]), seq=event.seq, recorded=event.ts,
-                   source=event.id)  # fmt: skip
+        get = body.get
+        return cls(
+            content=body["content"], timestamp=datetime.fromisoformat(body["timestamp"]), id=get("id", event.id),
+            source_node=get("source_node", ""), agent=get("agent", ""), user=get("user", OWNER),
+            session=get("session", ""), metadata=get("metadata") or {}, path=get("path", ""),
+            trust=get("trust", "human"), seq=event.seq, recorded=event.ts, source=event.id,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         scope = "/".join(filter(None, (self.user, self.session, self.agent)))
@@ -84,6 +96,7 @@ class Episode(Displayable):
 _TEXTS = ("id", "content", "source_node", "agent", "user", "session", "path")
 _RECORDED = (*_TEXTS, "metadata", "trust")
 _USUAL = {"user": OWNER, "trust": "human"}
+_texts_of, _recorded_of = attrgetter(*_TEXTS), attrgetter(*_RECORDED)
 
 
 @dataclass(frozen=True, slots=True)

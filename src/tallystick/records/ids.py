@@ -14,6 +14,7 @@ from hashlib import blake2s
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in _DIGITS for b in _DIGITS)
+_LETTERS = _DIGITS.encode() * 8  # of each byte
 
 BELIEF_ID = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}\Z")
 SHORT_ID = re.compile(r"[0-9a-f]{6}\Z")
@@ -31,14 +32,14 @@ def ulid_time_of(ts: str) -> str:
     return _base32(max(int(datetime.fromisoformat(ts).timestamp() * 1000), 0), 5)
 
 
-def ulid_random(ten_bytes: bytes) -> str:
-    """The other sixteen characters."""
-    return _base32(int.from_bytes(ten_bytes), 8)
+def ulid_random(sixteen_bytes: bytes) -> str:
+    """The other sixteen characters, each from five bits of a random byte."""
+    return sixteen_bytes.translate(_LETTERS).decode()
 
 
 def event_id(ts: str) -> str:
     """A new id for an event of that time."""
-    return ulid_time_of(ts) + ulid_random(os.urandom(10))
+    return ulid_time_of(ts) + ulid_random(os.urandom(16))
 
 
 def belief_id(ts: str, taken: Callable[[str], bool]) -> str:

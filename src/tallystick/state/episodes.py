@@ -44,17 +44,19 @@ class Episodes(Part):
     """The episodes, by user and name."""
 
     def declare(self, tables: Tables) -> None:
-        self._episodes: Table[EpisodeRef] = tables.table("episode", codec_of(EpisodeRef), _is_recorded)  # by source
+        ref = codec_of(EpisodeRef)
+        self._episodes: Table[EpisodeRef] = tables.table("episode", ref, self._is_recorded)  # by source
         self._in_order: Table[str] = tables.table("episode.of")  # (user, seq) → source
         self._names: Table[str] = tables.table("episode.name")  # (user, its author's name, seq) → source
         self._short: Table[str] = tables.table("episode.short")  # (user, last six characters, source)
         self._retracted: Table[str] = tables.table("episode.retracted")  # by source
         self._counts: Table[int] = tables.table("episode.count")  # by user
+        self._last: tuple[Event, EpisodeRef] | tuple[None, None] = (None, None)  # which is checked at once
 
     @follows(EPISODE_PUT)
     def _put(self, event: Event, _: dict[str, Any]) -> None:
         ref = ref_of(event)
-        user, name = ref.user, ref.name
+        self._last, user, name = (event, ref), ref.user, ref.name
         self._episodes.set(event.id, ref)
         self._in_order.set((user, ordinal(event.seq)), event.id)
         if name == event.id:
@@ -82,6 +84,10 @@ class Episodes(Part):
         self._short.drop((ref.user, ref.source[-SHORT:], ref.source))
         count = self.held(ref.user) - 1
         self._counts.set(ref.user, count) if count else self._counts.drop(ref.user)
+
+    def _is_recorded(self, source: str, ref: EpisodeRef, events: Sequence[Event]) -> bool:
+        event, (last, made) = events[-1], self._last
+        return event.op == EPISODE_PUT and ref == (made if event is last else ref_of(event)) and ref.source == source
 
     def find(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name; a name may be used once in each session of each agent."""
@@ -154,10 +160,6 @@ class Episodes(Part):
         """The user of the episode of that event; None if there is none, or it is erased."""
         ref = self._episodes.get(source)
         return ref.user if ref else None
-
-
-def _is_recorded(source: str, ref: EpisodeRef, events: Sequence[Event]) -> bool:
-    return events[-1].op == EPISODE_PUT and ref == ref_of(events[-1]) and ref.source == source
 
 
 def ref_of(event: Event) -> EpisodeRef:

@@ -343,21 +343,20 @@ class FolderLedger(LedgerReader):
         return pending
 
     def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
-        if len(draft.op) > fmt.LONGEST_OP or not fmt.OP.match(draft.op):
-            raise Refused(f"not an operation: {draft.op!r}", "name")
+        fmt.check_op(draft.op)
         try:
             check(draft.body)
             if type(draft.body) is not dict:
                 raise ValueError("the body of an event is an object")
         except ValueError as error:
             raise Refused(f"cannot be written: {error}", "json") from None
-        drawn = os.urandom(26)
-        data = fmt.data_of(draft.body, drawn[10:].hex())
+        drawn = os.urandom(32)
+        data = fmt.data_of(draft.body, drawn[16:].hex())
         room = _HEADER_ROOM - _ELSEWHERE_ROOM * (ELSEWHERE in draft.body)  # what fitted there fits here
         if len(data) + room > fmt.MAX_LINE:
             limit = fmt.MAX_LINE - room
             raise Refused(f"too long: {len(data):,} bytes (limit {limit:,}); write it in parts", "size")
-        return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:10]), ts, by, data)
+        return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data)
 
     def now(self) -> str:
         """The time of the next event: one moment for the whole of a write."""

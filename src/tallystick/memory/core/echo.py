@@ -56,6 +56,7 @@ class EchoDetector:
         self._fresh: dict[Key, None] = {}  # blocks that were served and not looked at yet
         self._looked: dict[Key, None] = {}
         self._marks: dict[Key, tuple[str, ...]] = {}  # → the blocks that say it
+        self._unserved = ""  # the hash of the last event when nothing was served yet
 
     def serve(self, user: str, hits: Iterable[Hit]) -> None:
         """Note what was served. It is looked at when somebody writes."""
@@ -71,6 +72,9 @@ class EchoDetector:
 
     def of(self, text: str, user: str) -> Echo:
         """What a text repeats of what was served to this user's readers."""
+        ledger = self._index().ledger
+        if ledger.in_batch() and ledger.head.hash == self._unserved and not self._fresh and not self._marks:
+            return NO_ECHO  # nobody else has written since that was asked
         marks = marks_of(text)
         if not marks:
             return NO_ECHO
@@ -78,6 +82,8 @@ class EchoDetector:
 
     def _heard(self, file: IndexFile, text: str, marks: list[str], user: str) -> Echo:
         self._learn(file)
+        is_any = file.db.execute(sql.ANY_SERVED).fetchone()
+        self._unserved = "" if is_any else self._index().ledger.head.hash
         asked = (user, orjson.dumps(marks).decode())
         found: dict[str, set[str]] = {}  # block → the marks by which it is known
         for mark, block in file.db.execute(sql.SERVED, asked):

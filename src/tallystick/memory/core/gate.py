@@ -77,7 +77,8 @@ class WriteGate:
         self._file = PolicyFile(folder.root / "tallystick.toml")
         self._policy: Policy | None = None
         self._free: frozenset[str] = frozenset()  # the trusts with which this program may do anything
-        self._attempts: list[dict[str, object]] = []  # refused in the open batch
+        self._in_batch: Policy | None = None  # the policy of the open batch
+        self._attempts: list[dict[str, object]] = []  # refused in it
         self._echoes, self._corroborators = echoes, corroborators
 
     def as_source(self, by: str, trust: str) -> WriteGate:
@@ -91,7 +92,10 @@ class WriteGate:
 
     @property
     def policy(self) -> Policy:
-        """The policy in force. Refused, if it cannot be read: nothing is written on a guess."""
+        """The policy in force; within a batch, that of its beginning. Refused, if it cannot be read: nothing is
+        written on a guess."""
+        if self._in_batch is not None and self._folder.ledger.in_batch():
+            return self._in_batch
         found = self._file.now()
         if found is not self._policy:
             self._policy, self._free = found, found.free_as(self.by)
@@ -208,11 +212,14 @@ class WriteGate:
         self._attempts = []
         try:
             with self._folder.ledger.batch():
+                self._in_batch = self.policy
                 try:
                     yield
                 except NeedsApproval as error:
                     held = self._state.reviews.find(error.review)
                     raise
+                finally:
+                    self._in_batch = None
         except (Refused, Moved) as error:
             for attempt in self._attempts:
                 self._note(attempt)

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from tallystick.records.display import counted
@@ -18,10 +19,12 @@ from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
 from tallystick.state.state import State
-from tallystick.text.secrets.detect import find, masked, masked_fields, texts_in
+from tallystick.text.secrets.detect import find, masked, masked_fields, may_hold_secret, texts_in
 
 Keep = bool | tuple[str, ...]  # all kinds, none, or those that are named
 
+_WORDS = ("content", "session", "agent", "path", "id", "source_node")  # of an episode
+_WORDS_OF = attrgetter(*_WORDS)
 _NAMES = ("key", "about", "session", "agent", "path", "id", "source_node")
 _LISTS = ("evidence", "tags", "triple")
 _TREES = ("data", "views", "metadata")
@@ -94,10 +97,10 @@ class Masker:
     def episode(self, episode: Episode, *, keep_secrets: bool = False) -> Episode:
         """The episode without the secrets in it."""
         self._heard.kinds = ()
-        words = {name: getattr(episode, name, "") for name in ("content", *_NAMES)}
-        if not episode.metadata and not _holds(words.values()):
+        words = _WORDS_OF(episode)
+        if not find("\n".join(words)) and not (episode.metadata and may_hold_secret(episode.metadata)):
             return episode
-        _refuse_names(words)
+        _refuse_names(dict(zip(_WORDS, words, strict=True)))
         keep = self._kept(keep_secrets, episode.trust)
         content, kinds = masked(episode.content, keep)
         metadata, more = masked_fields(episode.metadata, keep)

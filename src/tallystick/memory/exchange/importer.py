@@ -48,7 +48,7 @@ from tallystick.text.secrets.detect import find
 
 Thing = TypeVar("Thing")
 
-AT_ONCE = 256  # items of one group
+AT_ONCE = 1_000  # items of one group
 _MOST_WORDS = 1 << 20  # letters of one group, and of one item: the ledger has no longer line
 _LONGEST_PLACE = 300  # letters of where a note stood
 _CATEGORY = re.compile(r"\w[\w -]{0,39}")

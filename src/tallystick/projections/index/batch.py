@@ -24,6 +24,7 @@ from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
 from tallystick.state.sessions import ActiveHours
 
+_TEXTS = (False, sql.ADD_TEXT, sql.ADD_LETTERS), (True, sql.ADD_ASIDE, sql.ADD_ASIDE_LETTERS)  # of paths, or not
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
 
 
@@ -297,13 +298,13 @@ class WriteBatch:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, map(rows.block_row, new))
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
-            spoken = () if rows_only else new
-            for row, block in enumerate(spoken, (last or 0) + 1):  # in their order: full text is slow to go back
-                self._db.execute(sql.ADD_ASIDE if block.path else sql.ADD_TEXT, (row, block.content))
-                if has_no_spaces(block.content):  # such scripts are indexed character by character
-                    statement = sql.ADD_ASIDE_LETTERS if block.path else sql.ADD_LETTERS
-                    self._db.execute(statement, (row, spread(block.content)))
-            if not rows_only:
+            numbered = [] if rows_only else list(enumerate(new, (last or 0) + 1))
+            for is_aside, add, add_letters in _TEXTS if numbered else ():  # in order: full text is slow to go back
+                if texts := [(row, block.content) for row, block in numbered if bool(block.path) == is_aside]:
+                    many(add, texts)
+                if letters := [(row, spread(text)) for row, text in texts if has_no_spaces(text)]:
+                    many(add_letters, letters)  # such scripts are indexed character by character
+            if numbered:
                 self._db.execute(sql.MERGE_TEXTS)
         if changed:
             many(sql.SET_BLOCK, map(rows.block_change, changed))

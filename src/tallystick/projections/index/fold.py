@@ -190,14 +190,15 @@ def _observe(batch: WriteBatch, event: Event, _: dict[str, Any]) -> None:
     """An episode: a source that is never replaced, only erased."""
     source = source_of(event)
     _name(batch, source)
-    _join(batch, event, source, words_of(event), carries_on=set())
+    block = _join(batch, event, source, words_of(event), carries_on=set())
     batch.add_source(source)
-    _settle(batch, event.seq, [source], "")
+    block.settle(event.seq, "")
+    batch.touch(block)
     _see_again(batch, event.seq, source)
 
 
-def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> None:
-    """Add a source to the block of its words, which is made if need be."""
+def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries_on: set[str | None]) -> Block:
+    """Add a source to the block of its words, which is made if need be, and return that."""
     name, block = batch.at(batch.address(text, source.user, source.path), source.user, source.path)
     clock = batch.clock
     if block is None:
@@ -215,6 +216,7 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
     source.block_id = name
     source.said = text if text != block.content else None
     block.open[source.id] = source
+    return block
 
 
 def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:

@@ -276,7 +276,8 @@ class StateFile:
         In the same transaction the tables that follow the ledger take events, if they are where those begin: at the
         event with the hash `after`. Without a position, nothing else is done.
         """
-        if self._db is None or self.is_bad:
+        is_idle = position is None and not self.followers
+        if self._db is None or is_idle or self.is_bad:
             return
         taken = dict[str, int]()
         with suppress(sqlite3.Error, OSError):

@@ -191,7 +191,14 @@ class RowTable(WithoutPast[V]):
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
         if self._owner.undo is not None:
             self._owner.undo.append((self, name, (self.changed.get(name, UNKNOWN), self.seqs.get(name, ""))))
-        self.put_back(name, (value, seqs))
+        self._put(name, value, seqs)
+
+    def _put(self, name: str, value: Any, seqs: str) -> None:
+        if self.order is not None and name not in self.changed:
+            insort(self.order, name)
+        self.changed[name] = value
+        if self.agrees:
+            self.seqs[name] = seqs
 
     def put_back(self, name: str, before: Any) -> None:
         value, seqs = before
@@ -200,11 +207,7 @@ class RowTable(WithoutPast[V]):
             self.seqs.pop(name, None)
             self.order = None
         else:
-            if self.order is not None and name not in self.changed:
-                insort(self.order, name)
-            self.changed[name] = value
-            if self.agrees:
-                self.seqs[name] = seqs
+            self._put(name, value, seqs)
 
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
         low, high = _bounds(prefix, after)

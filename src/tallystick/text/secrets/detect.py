@@ -17,10 +17,11 @@ But = Callable[[], str]
 
 _LONG = 20  # characters without a space: no token is shorter
 _NAMED = ("pass", "pw", "secret", "token", "key", "contrase", "credential", "wachtwoord", "kennwort", "senha",
-          "recovery", "backup code", "sess", "connect.sid")  # fmt: skip
-_WORDS = (*_NAMED, "bearer", "authoriz", "cookie", "cvv", "cvc", "pin", "verification", "://", "curl", "wget")
+          "recovery", "backup code", "sessid=", "sessionid=", "connect.sid=")  # fmt: skip
+_WORDS = (*_NAMED, "bearer", "authoriz", "cookie", "://", "curl", "wget")
 _CARDS = ("cvv", "cvc", "cid", "pin", "security code", "verification")
 _DIGITS = re.compile(r"\d{4}[ -]?\d{4}", re.ASCII)
+_CODE = 3  # digits: no code of a card is shorter
 _ROUNDS = 8
 _MASK = re.compile(r"\[secret: [^\[\]\n]{1,40}\]")
 _PASSWORDS = ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd")
@@ -54,8 +55,10 @@ def find(text: str) -> list[Secret]:
         text = _MASK.sub(lambda mask: patterns.WALL * len(mask[0]), text)
     spans = list(patterns.shaped(text)) if is_long or "private key" in low else []
     spans += patterns.passed_on(text, low)
-    if _DIGITS.search(text) or _has(_CARDS, low):
+    if _DIGITS.search(text):
         spans += patterns.cards(text)
+    if _count_digits(text) >= _CODE and _has(_CARDS, low):
+        spans += patterns.codes(text)
     if _has(_NAMED, low):
         spans += patterns.stated(text)
     return [secret for secret in _apart(spans) if patterns.WALL not in text[secret.start : secret.end]]
@@ -63,7 +66,13 @@ def find(text: str) -> list[Secret]:
 
 def may_hold(text: str) -> bool:
     """Whether there may be a secret in a text, or in one of several that are joined by newlines. Takes little time."""
-    return _is_long(text) or _has(_WORDS, text.lower()) or _DIGITS.search(text) is not None
+    low, digits = text.lower(), _count_digits(text)
+    has_number = digits >= _CODE and (_has(_CARDS, low) or _DIGITS.search(text) is not None)
+    return has_number or _has(_WORDS, low) or _is_long(text)
+
+
+def _count_digits(text: str) -> int:
+    return sum(map(text.count, "0123456789"))
 
 
 def _is_long(text: str) -> bool:
@@ -119,10 +128,7 @@ def masked_fields(
     fields: Mapping[str, Any], keep: Collection[str] = (), but: But | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """The same data with every secret masked, in keys too, and their kinds. `keep`, `but`: as in `masked`."""
-    found = list(walk(fields))  # all texts are searched together first, which is much quicker than one by one
-    keys = {text for text, is_key in found if is_key}
-    joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
-    if not ("[secret: " in joined or any(map(kind_under, keys)) or find(joined)):
+    if not may_hold_secret(fields):
         return dict(fields), []
     look = _Look(keep, but)
     return {look.key(key): look.value(each, _kind(key), 1) for key, each in fields.items()}, look.kinds
@@ -146,6 +152,14 @@ def kinds_in(value: str | int, kind: str) -> list[str]:
     if isinstance(value, str):
         return [secret.kind for secret in find(value)] or ([kind] if kind and _is_one(value, kind) else [])
     return [kind] if type(value) is int and kind in _NUMBERS else []
+
+
+def may_hold_secret(fields: Mapping[str, Any]) -> bool:
+    """True if there may be a secret: all texts are searched together, which is much quicker than one by one."""
+    found = list(walk(fields))
+    keys = {text for text, is_key in found if is_key}
+    joined = "\n".join([*(text for text, is_key in found if not is_key), *keys])
+    return "[secret: " in joined or any(map(kind_under, keys)) or bool(find(joined))
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -100,15 +100,17 @@ _NEAR = 200  # characters between an AWS key's two halves
 def shaped(text: str) -> Iterator[Span]:
     """Everything in a text that has the shape of a secret. Pieces may overlap."""
     for kind, starts, form, check in _COMPILED:
-        if any(start in text for start in starts):
-            for found in form.finditer(text):
-                if check is None or check(found[0]):
-                    yield kind, *found.span()
-                    if kind == "AWS access key":  # forty random characters near it are the secret that goes with it
-                        low = max(0, found.start() - _NEAR)
-                        for half in _FORTY.finditer(text[low : found.end() + _NEAR]):
-                            if _is_random(half[0]) and any(map(str.isupper, half[0])):
-                                yield "AWS secret key", low + half.start(), low + half.end()
+        for start in starts:  # plain loops: every text with a long word passes here
+            if start in text:
+                for found in form.finditer(text):
+                    if check is None or check(found[0]):
+                        yield kind, *found.span()
+                        if kind == "AWS access key":  # forty random characters near it are the secret that goes with it
+                            low = max(0, found.start() - _NEAR)
+                            for half in _FORTY.finditer(text[low : found.end() + _NEAR]):
+                                if _is_random(half[0]) and any(map(str.isupper, half[0])):
+                                    yield "AWS secret key", low + half.start(), low + half.end()
+                break
     place, has_end = 0, True
     while "PRIVATE KEY" in text and (begin := _BEGIN.search(text, place)):
         stop = _STOP.search(text, begin.end()) if has_end else None
@@ -142,12 +144,16 @@ _PIN = re.compile(
 
 
 def cards(text: str) -> Iterator[Span]:
-    """The card numbers in a text, and the codes that are named as one."""
+    """The card numbers in a text."""
     for found in _NUMBER.finditer(text):
         digits = found[0].replace(" ", "").replace("-", "")
         doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
         if len(set(digits)) > 1 and (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0:  # the Luhn check
             yield "card number", *found.span()
+
+
+def codes(text: str) -> Iterator[Span]:
+    """The codes of cards, and the PINs, that are named as such."""
     yield from (("card code", *found.span(1)) for found in _CODE.finditer(text))
     yield from (("PIN", *found.span(1)) for found in _PIN.finditer(text))
 
@@ -252,6 +258,11 @@ _NAMED = re.compile(
     r"|(?:phpsessid|jsessionid|connect\.sid|sessionid)(?==))",
     re.IGNORECASE,
 )
+_SIGNS = (  # one of these is in whatever it finds, so near its beginning, and its end and what must follow
+    "phrase", "pass", "kennwort", "contrase", "wachtwoord", "senha", "pw", "key", "recovery", "backup", "secret",
+    "token", "credential", "sess", "connect.sid",
+)  # fmt: skip
+_BEFORE_SIGN, _AFTER_SIGN = 16, 48
 _LINK = re.compile(
     r"\d{0,3}[\"'`*_\])]{0,4}(?:"
     r"(?P<quoted>[ \t]{1,2})(?=[\"'`“‘«])"
@@ -283,8 +294,10 @@ _NUMBERED_NAME = re.compile(r"[a-z]*[-_.]?v?\d{1,4}$|\d+[a-z]{0,3}$", re.IGNOREC
 
 def stated(text: str) -> Iterator[Span]:
     """Everything in a text that is called a password, a passphrase, a key, a token or a secret."""
-    place = 0
-    while named := _NAMED.search(text, place):
+    place, low = 0, text.lower()
+    if len(low) != len(text):  # a capital of two small letters: its places are not those of the text
+        low = ""
+    while named := _next_name(text, low, place):
         kind = "passphrase" if named["phrase"] else "password" if named["word"] else _kind_of(named["key"].lower())
         start = max(0, named.start() - 140)
         before = _BEFORE.search(text[start : named.start()]) if kind == "password" else None
@@ -293,6 +306,19 @@ def stated(text: str) -> Iterator[Span]:
         found, place = _value_after(text, named, kind)
         if found:
             yield kind, *found
+
+
+def _next_name(text: str, low: str, place: int) -> re.Match[str] | None:
+    """The next thing from `place` on that is called a secret. To look for the pattern everywhere takes long."""
+    while low:
+        at = min([found for sign in _SIGNS if (found := low.find(sign, place)) >= 0], default=-1)
+        if at < 0:
+            return None
+        named = _NAMED.search(text, max(place, at - _BEFORE_SIGN), at + _AFTER_SIGN)
+        if named and named.start() <= at:
+            return named
+        place = at + 1
+    return _NAMED.search(text, place)
 
 
 def _kind_of(name: str) -> str:
