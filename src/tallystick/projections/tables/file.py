@@ -107,7 +107,7 @@ class StateFile:
         """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
 
         A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order. If a
-        ledger `had_events` and there is no file, the tables that follow it are lost.
+        ledger `had_events` and the file is missing, the tables that follow it are lost.
         """
         self.close()
         self._is_alone = self._is_writable = alone
