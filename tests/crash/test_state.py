@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -125,6 +125,12 @@ def replaced(path: Path, _: bytes) -> None:
     shutil.copy(path.parent.parent / "other" / ".chronomemory" / "state.db", path)
 
 
+def swapped(path: Path, _: bytes) -> None:
+    """The same, by a file with that name: SQLite does not see what is copied into a file that it has open."""
+    path.rename(path.with_name("kept"))
+    replaced(path, b"")
+
+
 def a_folder(path: Path, _: bytes) -> None:
     path.unlink()
     path.mkdir()
@@ -166,16 +172,32 @@ def test_whatever_becomes_of_the_file_between_two_openings(tmp_path, what: Calla
     is_as_the_ledger_says(tmp_path / "m")
 
 
-@pytest.mark.parametrize("what", [removed, a_folder])
-def test_whatever_becomes_of_the_file_while_it_is_open(tmp_path, what: Callable[[Path, bytes], None]):
+@pytest.mark.parametrize(
+    ("what", "has_wal"),
+    [
+        *((what, has_wal) for what in (removed, a_folder, truncated, emptied, scribbled) for has_wal in (True, False)),
+        (rolled_back, True), (rolled_back, False), (swapped, False),
+    ],
+)  # fmt: skip
+@pytest.mark.sample(5)
+def test_whatever_becomes_of_the_file_while_it_is_open(tmp_path, what: Callable[[Path, bytes], None], has_wal):
+    path = tmp_path / "m" / "state.db"
     with Memory(tmp_path / "m") as memory:
-        for number in range(100):
+        for number in range(50):
             memory.remember(f"number {number}", key=f"n{number}")
-        what(tmp_path / "m" / "state.db", b"")
+    earlier = path.read_bytes()
+    with Memory(tmp_path / "m") as memory:
+        memory.remember("since then", key="since")
+        what(path, earlier)
+        for end in () if has_wal else ("-wal", "-shm"):
+            path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+        with suppress(Busy):  # a file that cannot be read costs one call
+            memory.show("n42")
         assert memory.show("n42").text == "number 42"
-        for number in range(100):
+        for number in range(50):
             memory.remember(f"again {number}", key=f"n{number}")
         assert memory.show("n42").text == "again 42"
+        assert memory.show("since").text == "since then"
     is_as_the_ledger_says(tmp_path / "m")
 
 
