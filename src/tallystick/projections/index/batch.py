@@ -24,6 +24,7 @@ from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
 from tallystick.state.sessions import ActiveHours
 
+_MERGED = 8  # new blocks, after which full text is merged a little
 _TEXTS = (False, sql.ADD_TEXT, sql.ADD_LETTERS), (True, sql.ADD_ASIDE, sql.ADD_ASIDE_LETTERS)  # of paths, or not
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
 
@@ -304,7 +305,7 @@ class WriteBatch:
                     many(add, texts)
                 if letters := [(row, spread(text)) for row, text in texts if has_no_spaces(text)]:
                     many(add_letters, letters)  # such scripts are indexed character by character
-            if numbered:
+            if numbered and (last or 0) // _MERGED != ((last or 0) + len(new)) // _MERGED:
                 self._db.execute(sql.MERGE_TEXTS)
         if changed:
             many(sql.SET_BLOCK, map(rows.block_change, changed))

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tallystick.projections.database import inode_of, transaction
-from tallystick.projections.table_set import LOST, SET_POSITION, TableSet
+from tallystick.projections.table_set import LOST, SET_POSITION, Bookmark, TableSet
 from tallystick.projections.tables.rows import Recorded, TablesInRows
 from tallystick.projections.tables.schema import SCHEMA, SHAPE
 from tallystick.projections.tables.sealed import SealedRows
@@ -298,9 +298,9 @@ class StateFile:
             self._db.execute("SAVEPOINT one_set")
             try:
                 rows = self._following[place] = self._following.get(place) or make(self._db)
-                mark = rows.bookmark()
-                if (mark.seq, mark.hash, mark.shape) == (events[0].seq - 1, after, rows.shape):
-                    taken[rows.name] = rows.catch_up(events).seq
+                mark = rows.catch_up(events, expected=Bookmark(events[0].seq - 1, after, rows.shape))
+                if mark.seq == events[-1].seq:
+                    taken[rows.name] = mark.seq
             except Exception:  # also a mistake of ours: the write stands
                 self._following.pop(place, None)
                 self._db.execute("ROLLBACK TO one_set")
