@@ -43,7 +43,7 @@ class StateStore(Protocol):
     def has_moved(self) -> bool:
         """True if others wrote rows since the last look, or the file cannot be used any more."""
 
-    def restart(self, *, alone: bool, had_events: bool = False) -> None:
+    def restart(self, *, alone: bool, had_events: bool = False, refused: bool = False) -> None:
         """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
 
         A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order. If a

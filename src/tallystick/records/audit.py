@@ -71,7 +71,8 @@ class AuditLine(Displayable):
 
     def to_line(self) -> bytes:
         """The line of the file, newline included, in ASCII: nothing in a name can reverse or hide the rest."""
-        line = orjson.dumps(dict(zip(_IN_ORDER, _values_of(self), strict=True)), option=orjson.OPT_APPEND_NEWLINE)
+        options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_SORT_KEYS if self.approval else 0)
+        line = orjson.dumps(dict(zip(_IN_ORDER, _values_of(self), strict=True)), option=options)
         if line.isascii() and b"\x7f" not in line:
             return line
         import json

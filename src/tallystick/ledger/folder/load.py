@@ -85,7 +85,7 @@ def load(
     if store and not loaded:
         if not at_length and _size_of(folder) > _LONG:
             raise RowsNeeded
-        store.restart(alone=alone, had_events=bool(sealed) or size > len(begin))
+        store.restart(alone=alone, had_events=bool(sealed) or size > len(begin), refused=position is not None)
     loaded = loaded or _from_lines(folder, fd, size, first, state, witness, store)
     if is_refused and loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)

@@ -38,7 +38,7 @@ class IndexService(Follower[IndexFile]):
         """Empty too, if a restore or a repair has just removed them."""
         ledger = self.ledger
         if self.open_folder.lost_rows():
-            return "it was damaged"
+            return "it was not usable"
         recent = ledger.lines(max(ledger.head.seq - _JUST, ledger.first)) if rows.is_lost() else ()
         is_removed = any(line.op in _REMOVE_IT for line in recent)
         return "it was not there" if rows.is_lost() and not is_removed else ""

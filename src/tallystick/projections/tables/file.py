@@ -48,7 +48,7 @@ class StateFile:
         self._recorded: Recorded | None = None
         self.followers: list[Callable[[sqlite3.Connection], TableSet]] = []  # tables that follow every write
         self._following: dict[int, TableSet] = {}  # those of the file that is attached
-        self.is_lost = False  # there was a file that could not be read
+        self.is_lost = False  # there was a file that could not be used
         self.followed: dict[str, int] = {}  # the last event that each set has taken here
 
     # -- opening -----------------------------------------------------------------------------------------------------
@@ -103,13 +103,14 @@ class StateFile:
             if self._db is not db:
                 db.close()
 
-    def restart(self, *, alone: bool, had_events: bool = False) -> None:
+    def restart(self, *, alone: bool, had_events: bool = False, refused: bool = False) -> None:
         """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
 
         A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order. If a
-        ledger `had_events` and the file is missing, the tables that follow it are lost.
+        ledger `had_events` and the file is missing, or its rows are `refused`, the tables that follow it are lost.
         """
         self.close()
+        self.is_lost = self.is_lost or refused
         self._is_alone = self._is_writable = alone
         lost = [(LOST, 0, -1, "", b"")] if had_events and not os.path.exists(self.path) else []
         if alone and not os.path.lexists(self.path):
