@@ -47,7 +47,7 @@ class StateStore(Protocol):
         """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
 
         A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order. If a
-        ledger `had_events` and the file is missing, the tables that follow it are lost.
+        ledger `had_events` and the file is missing, or its rows are `refused`, the tables that follow it are lost.
         """
 
     def replace_with(self, path: Path) -> None:

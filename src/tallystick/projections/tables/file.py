@@ -33,6 +33,17 @@ _ENDS = ("-wal", "-shm", "-journal")
 _PLAIN = ("belief.", "episode.put")  # events of one thing alone
 
 
+_Numbered = tuple[int, Callable[[sqlite3.Connection], TableSet]]
+
+
+class _SetFailed(Exception):
+    """A set of tables that follow could not take the events."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place)
+        self.place = place
+
+
 class StateFile:
     """The rows of a state in a folder. The ledger's lock says who may write."""
 
@@ -280,32 +291,46 @@ class StateFile:
         is_idle = position is None and not self.followers
         if self._db is None or is_idle or self.is_bad:
             return
-        taken = dict[str, int]()
+        sets = list(enumerate(self.followers)) if events and self._inode >= 0 else []
         with suppress(sqlite3.Error, OSError):
-            if position is None:
-                with self.tables.writing():
-                    self._take(events, after, taken)
-            else:
-                self.tables.save(position, lambda: self._take(events, after, taken))
-                self.tables.recorded = self._recorded
+            while True:
+                try:
+                    taken = self._saved(position, events, after, sets)
+                    break
+                except _SetFailed as failed:  # the write stands without it; its next reader looks closer
+                    del sets[failed.place]
+                    self._following.clear()
             self.followed.update(taken)
             if position and self._inode < 0 and self._is_alone:
                 self._replace_file()
 
-    def _take(self, events: Sequence[Event], after: str, taken: dict[str, int]) -> None:
-        """Apply events to the tables that follow them. If one set fails, its next reader looks closer."""
-        assert self._db is not None
-        for place, make in enumerate(self.followers if events and self._inode >= 0 else ()):
-            self._db.execute("SAVEPOINT one_set")
-            try:
-                rows = self._following[place] = self._following.get(place) or make(self._db)
-                mark = rows.catch_up(events, expected=Bookmark(events[0].seq - 1, after, rows.shape))
+    def _saved(
+        self, position: Position | None, events: Sequence[Event], after: str, sets: Sequence[_Numbered]
+    ) -> dict[str, int]:  # fmt: skip
+        """Save in one transaction, and return the last event that each set has taken.
+
+        There is no savepoint for each set: SQLite would copy every page before it is changed.
+        """
+        taken = dict[str, int]()
+
+        def take() -> None:
+            assert self._db is not None
+            for place, (number, make) in enumerate(sets):
+                try:
+                    rows = self._following[number] = self._following.get(number) or make(self._db)
+                    mark = rows.catch_up(events, expected=Bookmark(events[0].seq - 1, after, rows.shape))
+                except Exception as error:  # also a mistake of ours
+                    raise _SetFailed(place) from error
                 if mark.seq == events[-1].seq:
                     taken[rows.name] = mark.seq
-            except Exception:  # also a mistake of ours: the write stands
-                self._following.pop(place, None)
-                self._db.execute("ROLLBACK TO one_set")
-            self._db.execute("RELEASE one_set")
+
+        if position is None:
+            with self.tables.writing():
+                take()
+        else:
+            self.tables.save(position, take)
+            self.tables.recorded = self._recorded
+        return taken
 
     def rewrite(self, names: Collection[str], seq: int, ops: Collection[str], *, is_whole: bool) -> None:
         """Replace the file by one without any removed rows, nor words of these ids, which event `seq` erases.
