@@ -86,9 +86,7 @@ def archive(known: State, names: Sequence[str], *, user: str = OWNER, reason: st
     return [Draft(EPISODE_FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
 
 
-def relate(
-    known: State, one: str, other: str, relation: str, *, user: str = OWNER, path: str = ""
-) -> list[Draft]:  # fmt: skip
+def relate(known: State, one: str, other: str, relation: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
     """Record the relation of two memories; an empty one removes it. The same again is no event."""
     if len(relation) > LONGEST_RELATION:
         raise Refused(f"a relation has up to {LONGEST_RELATION} characters, not {len(relation)}", "size")

@@ -172,9 +172,7 @@ def _readable(text: str) -> str:
     """The text without what no page can carry: control characters and lone surrogates."""
     if text.isprintable():
         return text
-    return "".join(
-        " " if each.isspace() else each if each.isprintable() or each in _JOINERS else "�" for each in text
-    )  # fmt: skip
+    return "".join(" " if each.isspace() else each if each.isprintable() or each in _JOINERS else "�" for each in text)
 
 
 def counted(kinds: Iterable[str]) -> str:

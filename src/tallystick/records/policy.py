@@ -184,8 +184,7 @@ def cell_of(noun: str, verb: str) -> str:
     cell = verb if noun == BELIEF else f"{noun}.{verb}"
     if cell not in _CELLS:
         raise Refused(
-            f"cannot {verb} a {noun}; run `tallystick review policy --matrix` to list all actions",
-            "unsupported",
+            f"cannot {verb} a {noun}; run `tallystick review policy --matrix` to list all actions", "unsupported"
         )
     return cell
 

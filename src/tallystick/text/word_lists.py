@@ -122,8 +122,7 @@ RELATIONS = {
     for word in words.split()
 }  # fmt: skip
 WOMEN = set_of(
-    "sister mother mum mom mama mommy mummy daughter wife girlfriend fiancée aunt niece grandmother grandma"
-    " granny"
+    "sister mother mum mom mama mommy mummy daughter wife girlfriend fiancée aunt niece grandmother grandma granny"
 )
 MEN = set_of("brother father dad papa daddy son husband boyfriend fiancé uncle nephew grandfather grandpa")
 KIN_ADJECTIVES = set_of(

@@ -248,9 +248,7 @@ def get_blocks_by_tag_pattern(conn: Connection, pattern: str) -> list[str]:
     gives all blocks with a tag that begins with `self/`.
     """
     if len(label("pattern", pattern).encode()) > _LONGEST_PATTERN:
-        raise Refused(
-            f"pattern is {len(pattern.encode()):,} bytes long; the limit is {_LONGEST_PATTERN:,}", "size"
-        )
+        raise Refused(f"pattern is {len(pattern.encode()):,} bytes long; the limit is {_LONGEST_PATTERN:,}", "size")
     query = select(block_tags.c.block_id).distinct().where(block_tags.c.tag.like(pattern))
     return list(conn.scalars(query.order_by(block_tags.c.block_id)))
 

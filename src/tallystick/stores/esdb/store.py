@@ -308,6 +308,4 @@ def _wal_event(known: Beliefs, event: Event, prev_hash: str) -> WalEvent:
     if version is None or version.user != OWNER or version.path or version.seq != event.seq:
         return WalEvent(event.seq, event.ts, op, prev_hash=prev_hash, hash=event.hash)
     record = _record(known, version)
-    return WalEvent(
-        event.seq, event.ts, op, record.id, record.to_dict(), prev_hash, event.hash, record.recursion_depth
-    )  # fmt: skip
+    return WalEvent(event.seq, event.ts, op, record.id, record.to_dict(), prev_hash, event.hash, record.recursion_depth)

@@ -39,15 +39,7 @@ from tallystick.decide.facts import given_id, must_be_met, placed
 from tallystick.records import json as strict_json
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import Clock, parse_moment, stamp, system_clock
-from tallystick.records.delta import (
-    AddDelta,
-    DeleteDelta,
-    Delta,
-    NoopDelta,
-    UpdateDelta,
-    check_provenance,
-    read_delta,
-)
+from tallystick.records.delta import AddDelta, DeleteDelta, Delta, NoopDelta, UpdateDelta, check_provenance, read_delta
 from tallystick.records.episode import checked
 from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
 from tallystick.records.fact import Fact, FactPattern
@@ -347,9 +339,7 @@ def _time(value: object) -> str:
     return value if len(value) == len("2026-05-03") else moment
 
 
-def _state(
-    conn: sqlite3.Connection, new: Fact, *, at: str, extras: Iterable[str] = (), follows: bool = False
-) -> int:
+def _state(conn: sqlite3.Connection, new: Fact, *, at: str, extras: Iterable[str] = (), follows: bool = False) -> int:
     """Make `new` current, and return its place."""
     row: dict[str, object] = {
         "fact_id": new.id, "user": new.user, "agent": new.agent, "payload": orjson.dumps(new.payload),

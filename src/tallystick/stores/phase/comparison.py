@@ -9,13 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from tallystick.records.graph.events import (
-    EDGE_PUT,
-    NODE_PUT,
-    PROFILE_PUT,
-    SCHEMA_VERSION,
-    MemoryEvent,
-)
+from tallystick.records.graph.events import EDGE_PUT, NODE_PUT, PROFILE_PUT, SCHEMA_VERSION, MemoryEvent
 from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.protocol import MemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of

@@ -30,16 +30,7 @@ import orjson
 from tallystick.ledger.folder.chain import raw_lines
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.graph.envelope import KEYS, GraphEnvelope, Records, settled_line
-from tallystick.records.graph.events import (
-    APPLIED,
-    BRANCH,
-    DENIED,
-    EDGE_PUT,
-    NODE_PUT,
-    PROFILE_PUT,
-    MemoryEvent,
-    shown,
-)
+from tallystick.records.graph.events import APPLIED, BRANCH, DENIED, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent, shown
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from tallystick.records.graph.nodes import SCHEMA_VERSION, RecordFields
 from tallystick.records.json import loads
@@ -308,7 +299,6 @@ def _of_links(store: MemoryGraphStore) -> Iterator[Diagnostic]:
             yield _found("dangling-link", f"node {shown(name)}", f"superseded by {shown(other)}, which does not exist")
     yield from _rings("node", "superseded by", links)
     yield from _rings("node", "merged into", {name: node.merged_into for name, node in nodes.items() if node.merged})
-
 
     paths = {path.path_id: path for path in store.list_paths()}
     for name, path in paths.items():

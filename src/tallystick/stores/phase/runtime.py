@@ -270,9 +270,7 @@ class PhaseMemoryRuntime:
         not be applied anyway: nobody is asked about that.
         """
         about, changed = names(subject_ids, "subject_ids"), dict(changes or {})
-        action = LifecycleAction(
-            kind=kind, subject_ids=about, by=by, changes=changed, reason=reason, path_id=path_id
-        )  # fmt: skip
+        action = LifecycleAction(kind=kind, subject_ids=about, by=by, changes=changed, reason=reason, path_id=path_id)
         store, is_path = self.seen_from(path_id), kind == "compact"
         effects_of(store, action, stamp(self._clock()))
         return replace(action, seen={name: digest_now(store, name, is_path=is_path) for name in concerned(action)})
@@ -578,9 +576,7 @@ def _event_id(approval: LifecycleApproval) -> str:
     return f"applied-{approval.marker}"
 
 
-def _applied(
-    action: LifecycleAction, approval: LifecycleApproval | None, effects: Effects, now: str
-) -> MemoryEvent:  # fmt: skip
+def _applied(action: LifecycleAction, approval: LifecycleApproval | None, effects: Effects, now: str) -> MemoryEvent:
     payload = {
         "action": action.to_dict(),
         "approval": None if approval is None else approval.to_dict(),

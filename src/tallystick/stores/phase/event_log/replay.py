@@ -198,8 +198,7 @@ class Fold:
         if path is not None:
             self.state.get(path)
         profiles, nodes, edges = (
-            {name: orjson.loads(line) for name, line in self.each(what, path)}
-            for what in ("profile", "node", "edge")
+            {name: orjson.loads(line) for name, line in self.each(what, path)} for what in ("profile", "node", "edge")
         )
         skipped, refused = tuple(self.skipped), tuple(self.refused)
         return GraphSnapshot(profiles, nodes, edges, self.paths(), skipped, refused, self.events)
