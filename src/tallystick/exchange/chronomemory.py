@@ -7,11 +7,8 @@ compaction there begins a new chain, so a file may also begin with a `compact` a
 `snapshot.json` is `{"seq", "last_hash", "ts", "records"}`: every record as it was after event `seq`, whose hash is
 `last_hash`. It has no hash of its own. Compacted events are in it alone.
 
-`read` gives a whole log or names its first bad line. Its hash covers meaning, not bytes, so a line is also compared
-with the bytes its writer would have used: a changed space is noticed too. A last line without its newline is `torn`:
-kept, never counted. `compare` names the events that are missing according to the other file. `rescue` is for a log
-that failed: it gives every line whose own hash holds, and lists the rest. `steps` joins log and snapshot: where both
-have an event the log wins, and the snapshot is used only where lines were compacted or lost.
+The hash covers meaning, not bytes, so a line is also compared with the bytes its writer would have used: a changed
+space is noticed too. A last line without its newline is `torn`: kept, never counted.
 
 What none of them can know: that the lines after the snapshot are gone from the end, or that compacted records were
 changed in the snapshot.

@@ -1,25 +1,15 @@
 """Facts in one SQLite file: `SQLiteFactStore(path=Path("./.facts"))`.
 
-`apply_delta` is one transaction: all of it happens, or the old fact stays. Nothing is ever removed: a replaced fact is
-closed and names its successor. Applying a delta again changes nothing, and a retracted fact stays retracted, however
-often its episodes are consolidated again. A delta reaches only its own user's facts.
-
-What this store cannot know: whether a delta's episodes exist.
-
-    facts            one row for each version of a fact. None is ever removed: it is closed (`ended_at`, `status`), and
-                     `next` leads to its successor
-    fact_sources     the episodes each row was promoted from, and a digest of what it states
-    fact_noops       deltas that changed nothing
-    facts_versions   the columns that plans added
+`apply_delta` is one transaction: all of it happens, or the old fact stays. Nothing is ever removed: each version of a
+fact is a row; one that was replaced is closed (`ended_at`, `status`), and `next` leads to its successor. Applying a
+delta again changes nothing, and a retracted fact stays retracted, however often its episodes are consolidated again. A
+delta reaches only its own user's facts. What this store cannot know: whether a delta's episodes exist.
 
 A row keeps its own step of the lineage; the steps before it are read from its predecessors, so that the thousandth
 version of a fact is written as fast as the first. No lookup scans.
 
 Two times are kept apart: `valid_from` and `valid_to` say when a thing was true, `believed_from` and `ended_at` when the
 fact was current. `said_to` is the end that was stated; `valid_to` includes later corrections.
-
-A file made elsewhere has one row for each fact, under `fact_id`. `bootstrap` converts it: all of it, or the file is
-left as it is.
 """
 
 from __future__ import annotations

@@ -1,12 +1,5 @@
 """Episodes in one SQLite file: `SQLiteMemoryStore(path=Path("./.memory"))`.
 
-The table is the documented one, with three more columns:
-
-    episodes(id PRIMARY KEY, scope_key, content, timestamp, metadata,     content: JSON of the episode; metadata: JSON
-             user, session, agent)                                        compared exactly, never by pattern
-    episodes_marks(rule_id PRIMARY KEY, place, id)                        how far `since_last` has read, by arrival
-    episodes_versions(version PRIMARY KEY, columns, at)                   the columns that plans added
-
 `timestamp` is UTC with microseconds, so that text order is time order; the caller's zone is kept in `content`.
 
 A crash leaves each `put` whole or absent, and none that returned is lost. With `since_last` the mark moves in the
