@@ -128,9 +128,6 @@ def must_be_met(unmet: Sequence[str], user: str) -> None:
         raise NotFound(f"{names} {verb} no fact of {user!r}, nor an episode of one; check `replaces`")
 
 
-# -- each kind ---------------------------------------------------------------------------------------------------------
-
-
 def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
     triple, since = triple_of(delta.fact_payload), _since(delta, evidence)
     if not triple:
@@ -227,9 +224,6 @@ def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evide
     sure = round(evidence.earned(len({(told.session, told.agent) for told in witnesses})) * firmness, 4)
     changes = {"confidence": max(held.confidence, sure), "views": _views(body, delta, evidence)}
     return [_revise(held, changes, delta)]
-
-
-# -- changes ----------------------------------------------------------------------------------------------------------
 
 
 def _put(delta: Any, evidence: Evidence, until: str = "") -> FactChange:

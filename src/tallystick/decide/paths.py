@@ -158,9 +158,6 @@ def _must_say_why(name: str, what: str, reason: str) -> None:
         raise Refused(f"a reason has up to {LONGEST_REASON} characters, not {len(reason)}", "size")
 
 
-# -- merging -----------------------------------------------------------------------------------------------------------
-
-
 class Asker(NamedTuple):
     """The requester of a merge, and the policy."""
 
@@ -324,9 +321,6 @@ def _why_asked(known: State, step: Step, planned: MergePlan, asker: Asker) -> st
     return verdict.why if verdict.kind == REVIEW else ""
 
 
-# -- drafts ------------------------------------------------------------------------------------------------------------
-
-
 def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Mapping[str, str]) -> Draft:
     """A branch's belief, stated where it is merged into."""
     mine, target = step.mine.belief(), step.target
@@ -387,9 +381,6 @@ _ASKED = frozenset({
     "text", "kind", "status", "confidence", "source_type", "evidence", "is_hypothesis", "tags", "session", "agent",
     "about", "triple", "valid_from", "valid_to", "expires", "always", "data", "views",
 })  # fmt: skip
-
-
-# -- actions -----------------------------------------------------------------------------------------------------------
 
 
 def action_on(

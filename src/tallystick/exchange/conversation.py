@@ -248,9 +248,6 @@ def _whole(value: Any) -> Any:
     return value
 
 
-# -- branches ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Branch:
     """Turns in their order. `parent` is the branch that it left; number 0 is the main line."""

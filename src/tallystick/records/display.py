@@ -76,9 +76,6 @@ def _listed(method: Callable[..., list[T]]) -> Callable[..., list[T]]:
     return listed
 
 
-# -- as plain data ---------------------------------------------------------------------------------------------------
-
-
 def plain(value: Any) -> Any:
     """A value as lists, dictionaries, texts and numbers."""
     if value is None or isinstance(value, str | int | float):
@@ -103,9 +100,6 @@ def fields_of(record: object) -> dict[str, Any]:
     if "withheld" in found and found["withheld"] is None:
         del found["withheld"]
     return found
-
-
-# -- as a table ------------------------------------------------------------------------------------------------------
 
 
 def html_of(value: Any) -> str:

@@ -117,9 +117,6 @@ class Verdicts(list[Verdict]):
         }  # fmt: skip
 
 
-# -- checks ------------------------------------------------------------------------------------------------------------
-
-
 def checked(given: Mapping[str, Any], known: Mapping[str, Callable[[str, Any], Any]]) -> dict[str, Any]:
     """The given values, each checked and converted."""
     for name in given:

@@ -92,9 +92,6 @@ def _restart() -> None:
 os.register_at_fork(after_in_child=_restart)
 
 
-# -- the file ----------------------------------------------------------------------------------------------------------
-
-
 class SQLiteFile:
     """`verify` checks a connection that was just opened, before anything is set on it, and refuses a foreign file."""
 
@@ -249,9 +246,6 @@ def sqlite_error(path: Path | str, code: int, reason: str) -> TallystickError | 
     return None
 
 
-# -- its tables --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The columns that a store's main table must have, and the statements that create the rest of the file."""
@@ -370,9 +364,6 @@ def cell(value: object) -> object:
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else float(value)
     return orjson.dumps(value).decode()
-
-
-# -- the store ---------------------------------------------------------------------------------------------------------
 
 
 class SQLiteStore(ABC):

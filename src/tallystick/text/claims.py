@@ -150,9 +150,6 @@ def _content_words(words: list[Word]) -> list[str]:
     return kept
 
 
-# --- from a reading to a claim
-
-
 def _claim(reading: grammar.Reading) -> Claim | None:
     subject = " ".join(_in_order(reading.subject))
     if not subject:
@@ -184,9 +181,6 @@ def _in_order(words: list[Word]) -> list[str]:
         elif word not in grammar.ARTICLES and kind not in (kinds.OWNER, kinds.COMMA):
             kept.append(word.replace("_", " "))
     return [word for part in reversed(parts) for word in part]
-
-
-# --- conflicts
 
 
 def _is_past(predicate: str) -> bool:

@@ -288,9 +288,6 @@ def _placed(error: Refused, part: str, number: int) -> Refused:
     return error.reworded(f"{part}[{number}]: {error}")
 
 
-# -- our own files --------------------------------------------------------------------------------------------------
-
-
 class _NotOurs(Exception):
     """Bytes that `to_bytes` did not write."""
 

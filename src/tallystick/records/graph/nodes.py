@@ -220,9 +220,6 @@ def edge_id(source: str, kind: str, target: str) -> str:
     return "e-" + sha256(orjson.dumps([source, kind, target])).hexdigest()[:24]
 
 
-# -- fields ----------------------------------------------------------------------------------------------------------
-
-
 def line_of(record: Mapping[str, Any]) -> bytes:
     """A record as one line, without its newline: keys sorted, so that equal records are equal bytes."""
     return to_keep(orjson.dumps(record, option=orjson.OPT_SORT_KEYS))

@@ -82,9 +82,6 @@ def _given_once(values: Sequence[str]) -> Select[str]:
     return select(select(_given(values)).cte("given").c.value)
 
 
-# -- blocks ------------------------------------------------------------------------------------------------------------
-
-
 def insert_block(
     conn: Connection,
     *,
@@ -224,9 +221,6 @@ def _active(query: Select[Any], after: float | None) -> Select[Any]:
     return query.where(blocks.c.last_reinforced_at > number("min_last_reinforced_at", after))
 
 
-# -- tags --------------------------------------------------------------------------------------------------------------
-
-
 def add_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
     """Add tags to a block; one that it has already is left as it is. Raises IntegrityError if there is no block."""
     words("block_id", block_id)
@@ -260,9 +254,6 @@ def remove_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
     if gone:
         theirs = block_tags.c.block_id == block_id
         conn.execute(delete(block_tags).where(theirs, block_tags.c.tag.in_(select(_given(gone)))))
-
-
-# -- edges -------------------------------------------------------------------------------------------------------------
 
 
 def insert_edge(conn: Connection, *, from_id: str, to_id: str, weight: float) -> None:
@@ -328,9 +319,6 @@ def _ends(known: Select[str]) -> Subquery:
     ).subquery()
 
 
-# -- contradictions ----------------------------------------------------------------------------------------------------
-
-
 def insert_contradiction(conn: Connection, *, block_a_id: str, block_b_id: str, score: float) -> None:
     """Insert a contradiction, the smaller id first; the other order is refused.
 
@@ -364,9 +352,6 @@ def resolve_contradiction(conn: Connection, block_a_id: str, block_b_id: str) ->
     first, second = sorted((words("block_a_id", block_a_id), words("block_b_id", block_b_id)))
     named = (contradictions.c.block_a_id == first, contradictions.c.block_b_id == second)
     conn.execute(update(contradictions).where(*named).values(resolved=1))
-
-
-# -- frames ------------------------------------------------------------------------------------------------------------
 
 
 def get_frame(conn: Connection, name: str) -> dict[str, Any] | None:
@@ -405,9 +390,6 @@ def list_frames(conn: Connection) -> list[dict[str, Any]]:
     return _fetch(conn, select(frames).order_by(frames.c.name))
 
 
-# -- sessions ----------------------------------------------------------------------------------------------------------
-
-
 def start_session(conn: Connection, *, session_id: str, task_type: str, start_active_hours: float) -> None:
     """Record the start of a session. Raises IntegrityError if there is one of that id."""
     values = {
@@ -429,9 +411,6 @@ def get_active_session(conn: Connection) -> dict[str, Any] | None:
     """Get the session that has not ended; the one begun last, should there be several. None if all have."""
     latest = (sessions.c.started_at.desc(), column("rowid", Integer).desc())  # two may begin in one microsecond
     return _fetch_one(conn, select(sessions).where(sessions.c.ended_at.is_(None)).order_by(*latest).limit(1))
-
-
-# -- settings ----------------------------------------------------------------------------------------------------------
 
 
 def get_config(conn: Connection, key: str) -> str | None:

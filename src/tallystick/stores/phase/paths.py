@@ -96,9 +96,6 @@ def _decided(
     return PathChange(event, tuple(state.get(changed) for changed in state.take(event)))
 
 
-# -- the state of all paths --------------------------------------------------------------------------------------------
-
-
 DEEPEST = 1000  # branches of branches
 
 _ENDS = {MERGE: "merged", ABANDON: "abandoned", COMPACT: "compacted"}
@@ -178,8 +175,6 @@ class PathBook:
             raise NotFound(f"no path named {path_id!r}; branch it first")
         return path
 
-    # -- is it allowed? ------------------------------------------------------------------------------------------------
-
     def must_allow(self, event: MemoryEvent) -> None:
         """Refused, if the event makes no sense for the paths as they are."""
         if event.kind == BRANCH:
@@ -220,8 +215,6 @@ class PathBook:
         path = self._named(path_id)
         if path.state != OPEN:
             raise Refused(f"path {path_id!r} is {_state_of(path)}; branch another one", "state")
-
-    # -- applying it ---------------------------------------------------------------------------------------------------
 
     def take(self, event: MemoryEvent) -> tuple[str, ...]:
         """Apply an allowed event. Returns the names of the changed paths."""

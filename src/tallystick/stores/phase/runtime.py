@@ -3,18 +3,16 @@
 The log is the truth; profiles, nodes, edges and paths follow from it and can be rewritten from it. Every attempt is in
 the audit before anything happens, granted or denied; if the audit cannot be written, nothing is done. A granted action
 is then one event in the log, which carries the records as they are after it; then the store is changed. Before an event
-is recorded its id is noted, so that the next call finds out what a crash left undone (an event that the store lacks, or
-has in part) and completes it; `diagnostics` reports it, `finish` completes it. Doing it twice is the same as doing it
-once. What is recorded has happened: if the graph cannot follow at once, that is `Unfinished`, and the audit
+is recorded its id is noted, so that the next call completes what a crash left undone. Doing it twice is the same as
+doing it once. What is recorded has happened: if the graph cannot follow at once, that is `Unfinished`, and the audit
 never calls it failed. A file of records that cannot be read is set aside and rewritten first, and the audit says so.
 
 An approval counts once: the event of an action is named after its approval, and the log refuses a name twice, whichever
-process tries. Without a log of its own, a runtime over a folder writes to `events.jsonl` and `audit.jsonl` in that
-folder; over a store in memory it keeps both in memory, and then "once" means as long as it lives.
+process tries. Over a store in memory log and audit are in memory, and then "once" means as long as the runtime lives.
 
-`import_envelope` imports an envelope as a whole. Its events go into the log unchanged; a record that the log, with
-these, does not explain becomes an event of its own. So a replay of the log gives the graph. What no event can express
-(metadata, a path without its events) is saved directly. Records saved directly to a store stay there, outside the log.
+An imported record that the log, with the imported events, does not explain becomes an event of its own, so a replay of
+the log gives the graph. What no event can express (metadata, a path without its events) is saved directly. Records
+saved directly to a store stay there, outside the log.
 """
 
 from __future__ import annotations
@@ -381,8 +379,6 @@ class PhaseMemoryRuntime:
         with self._exclusive() as event:
             return event
 
-    # -- recording -----------------------------------------------------------------------------------------------------
-
     def record(self, events: Iterable[MemoryEvent]) -> None:
         """Append events and let the graph follow: all of them or, if one is refused, none.
 
@@ -481,8 +477,6 @@ class PhaseMemoryRuntime:
             if not found.is_same:
                 self._put_back(self._folded().fold)
             return found
-
-    # -- importing -----------------------------------------------------------------------------------------------------
 
     def import_envelope(
         self, envelope: GraphEnvelope, *, at: datetime | str | None = None, dry_run: bool = False

@@ -183,9 +183,6 @@ def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
     return replace(whole, **parts, metadata={**whole.metadata, **more.metadata}, extra={**whole.extra, **more.extra})
 
 
-# -- events ----------------------------------------------------------------------------------------------------------
-
-
 def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
     """The events in lines. `at` is the time of those without one; a missing id is a digest of the content."""
     byte = 0
@@ -212,9 +209,6 @@ def _event(given: Any, at: str = "") -> MemoryEvent:
     return MemoryEvent.new(
         event.kind, event.at, path_id=event.path_id, subject_ids=event.subject_ids, payload=event.payload
     )  # fmt: skip
-
-
-# -- actions and approvals -------------------------------------------------------------------------------------------
 
 
 def action_in(name: str, data: bytes) -> tuple[LifecycleAction, bool]:

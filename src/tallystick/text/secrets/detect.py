@@ -121,9 +121,6 @@ def _apart(spans: list[tuple[str, int, int]]) -> list[Secret]:
     return [secret for _, secret in found]
 
 
-# -- nested data -------------------------------------------------------------------------------------------------------
-
-
 def masked_fields(
     fields: Mapping[str, Any], keep: Collection[str] = (), but: But | None = None
 ) -> tuple[dict[str, Any], list[str]]:

@@ -4,21 +4,13 @@ A line that this program wrote is recognised by its bytes: written again it is t
 check. Any other line is read strictly (no key twice, no NaN, no lone surrogate, no depth beyond the limit), so that two
 readers cannot read two things. The log in memory holds lines too, so that both logs return the same.
 
-A log in a file has one event a line, appended and never changed:
-
-    {"at":"2026-05-18T09:00:00.000000Z","id":"e-1","kind":"node.put","path_id":"","payload":{"node":{…}},
-     "schema_version":1,"subject_ids":["n-1"]}
-
-(shown here on two lines).
-Acknowledged means on disk. An id is refused if any line has it, whoever wrote that line: new lines of the file are read
-under the lock before anything is decided. Events come in the order of their lines. After a crash the events of an
-`extend` may be there up to one of them, and never half of one.
+A log in a file has one event a line, in their order. An id is refused if any line has it, whoever wrote that line: new
+lines of the file are read under the lock before anything is decided. After a crash the events of an `extend` may be
+there up to one of them, and never half of one. How the file grows: see `stores/phase/event_log/line_file`.
 
 A line that is no event (malformed, of an unknown schema version, an id for the second time) is skipped and reported by
-`diagnostics`. Nothing repairs it. A file with a line of a newer program is read and not written to.
-
-Only the position of each id is kept in memory. It follows the file: a file that was replaced or cut is read again. How
-the file grows, and what a crash leaves: see `stores/phase/event_log/line_file`.
+`diagnostics`. Nothing repairs it. A file with a line of a newer program is read and not written to. Only the position
+of each id is kept in memory; a file that was replaced or cut is read again.
 """
 
 from __future__ import annotations
@@ -161,9 +153,6 @@ def must_be_free(name: str, taken: Container[str]) -> None:
         raise Refused(f"event {name!r} exists already; an event is appended once", "exists")
 
 
-# -- a log of lines ----------------------------------------------------------------------------------------------------
-
-
 class LineEventLog(MemoryEventLog, ABC):
     """A `MemoryEventLog` of lines. Returned events belong to the caller: changing them changes nothing here."""
 
@@ -256,9 +245,6 @@ class InMemoryMemoryEventLog(LineEventLog):
 
     def __contains__(self, event_id: object) -> bool:
         return event_id in self._lines
-
-
-# -- a log in a file ---------------------------------------------------------------------------------------------------
 
 
 _TAIL = 256  # bytes at the end of what was read, by which the file is recognised

@@ -214,15 +214,10 @@ class MemoryGraphStore(Protocol):
         """Import all of it; nothing, if one record is refused. A record of the same id is replaced, an event never."""
 
 
-# -- a store ----------------------------------------------------------------------------------------------------------
-
-
 class KeptGraph(MemoryGraphStore, ABC):
     """A `MemoryGraphStore` over contents that somebody keeps."""
 
     _log: LineEventLog
-
-    # -- where it is kept ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Contents]:
@@ -231,8 +226,6 @@ class KeptGraph(MemoryGraphStore, ABC):
     @abstractmethod
     def _save(self, changes: Changes) -> None:
         """Save it. What is refused changes nothing."""
-
-    # -- profiles, paths and plans -------------------------------------------------------------------------------------
 
     def save_profile(self, profile: MemoryProfile) -> None:
         self._save_all("profiles", [profile])
@@ -265,8 +258,6 @@ class KeptGraph(MemoryGraphStore, ABC):
 
     def list_events(self) -> list[MemoryEvent]:
         return self._log.list()
-
-    # -- nodes and edges -----------------------------------------------------------------------------------------------
 
     def save_node(self, node: MemoryNode) -> None:
         self._save_all("nodes", [node])
@@ -308,8 +299,6 @@ class KeptGraph(MemoryGraphStore, ABC):
             )  # fmt: skip
             return list(islice(wanted, limit))
 
-    # -- envelopes -----------------------------------------------------------------------------------------------------
-
     def export_envelope(self) -> GraphEnvelope:
         """All of it except activation plans. Equal for equal contents."""
         with self._reading() as contents:
@@ -348,8 +337,6 @@ class KeptGraph(MemoryGraphStore, ABC):
         changes.lines |= lines
         self._save(changes)
 
-    # -- any part ------------------------------------------------------------------------------------------------------
-
     def _save_all(self, part: str, records: Iterable[Any]) -> None:
         changes = Changes()
         for record in records:
@@ -369,9 +356,6 @@ class KeptGraph(MemoryGraphStore, ABC):
     def _all(self, part: str) -> list[Any]:
         with self._reading() as contents:
             return [record_in(part, line) for line in contents.lines(part)]
-
-
-# -- in memory ---------------------------------------------------------------------------------------------------------
 
 
 class InMemoryMemoryGraphStore(KeptGraph):

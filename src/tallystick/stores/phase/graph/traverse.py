@@ -134,9 +134,6 @@ def resolve(store: MemoryGraphStore, name: str) -> MemoryNode:
     return node
 
 
-# -- the shortest path -----------------------------------------------------------------------------------------------
-
-
 def shortest_path(
     store: MemoryGraphStore, start: str, end: str, *, max_hops: int = MAX_HOPS, limits: Limits | None = None
 ) -> Way | None:
