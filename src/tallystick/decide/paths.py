@@ -175,8 +175,6 @@ class Step(NamedTuple):
 
 
 class MergePlan(NamedTuple):
-    """The steps of a merge."""
-
     user: str
     path: str
     into: str

@@ -198,17 +198,14 @@ def moment(value: object) -> str:
 
 
 def text_of(value: object) -> str:
-    """A value if it is text, else nothing."""
     return value if isinstance(value, str) else ""
 
 
 def object_of(value: object) -> dict[str, Any]:
-    """A value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def parts_of(value: object) -> list[Any]:
-    """A value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 

@@ -17,8 +17,6 @@ Reader = Callable[[str, Lines, Whole], Iterator[Item]]  # of a file, by its name
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The file format of one system."""
-
     looks_like: Callable[[bytes], bool]
     items: Reader
     agent: str = ""  # the name of its assistant here

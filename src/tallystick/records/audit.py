@@ -80,7 +80,6 @@ class AuditLine(Displayable):
 
     @classmethod
     def from_dict(cls, given: Any) -> AuditLine:
-        """The line that `to_dict` gave."""
         if type(given) is not dict or given.keys() != _FIELDS:
             raise Refused(f"not an audit line: it must be an object with {', '.join(sorted(_FIELDS))}")
         for name in ("at", "by", "action", "op", "hash", "trust", "user"):

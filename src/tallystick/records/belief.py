@@ -258,8 +258,6 @@ Moment = int | str | datetime
 
 @dataclass(frozen=True, slots=True)
 class Version(Displayable):
-    """One version of a belief."""
-
     seq: int
     at: str
     op: str

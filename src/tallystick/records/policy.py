@@ -143,7 +143,6 @@ class Policy(Displayable):
         object.__setattr__(self, "quarantined", frozenset(kept_out))
 
     def usual(self, cell: str, trust: str) -> str:
-        """The entry of the table."""
         return self.table[cell][trust]
 
     def first(self, cell: str, trust: str, by: str, subject: Subject) -> tuple[int, Rule] | None:

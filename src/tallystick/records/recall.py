@@ -121,7 +121,6 @@ class RecallResult(list[Hit]):
         return f"<p>Nothing fits. Nearest:</p>{found}" if self.nothing_fits else found
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
         return {
             "question": self.question, "frame": self.frame, "fit": self.fit, "floor": self.floor,
             "hits": [hit.to_dict() for hit in self], "nearest": [hit.to_dict() for hit in self.nearest],
@@ -144,11 +143,9 @@ class Replayed(Displayable):
 
     @property
     def is_the_same(self) -> bool:
-        """True if it was repeated with the same answer."""
         return self.was_put and not self.differs
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
         return {
             "receipt": self.receipt, "question": self.question, "is_the_same": self.is_the_same,
             "served": [each if isinstance(each, str) else each.to_dict() for each in self.served],
@@ -394,7 +391,6 @@ class Related:
     event: str
 
     def body(self) -> dict[str, Any]:
-        """The body of its event."""
         body = {"user": self.user, "ids": list(self.ids), "relation": self.relation}
         return body | ({"path": self.path} if self.path else {})
 

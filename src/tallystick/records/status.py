@@ -12,8 +12,6 @@ from tallystick.records.episode import Episode
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """A pending review, in short."""
-
     id: str
     asks: str
     trust: str  # of the requester
@@ -101,8 +99,6 @@ class Defect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report(Displayable):
-    """The result of a verification."""
-
     ok: bool
     events: int
     first: int

@@ -51,8 +51,6 @@ class Stamp(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file as it was read."""
-
     data: bytes
     stamp: Stamp
 

@@ -118,8 +118,6 @@ _CLOCKED = set_of("start begin end finish open close expire arrive depart leave 
 
 
 class Reading(NamedTuple):
-    """The parts of a sentence."""
-
     subject: list[Word]
     predicate: str
     value: list[Word]

@@ -70,7 +70,6 @@ class LifecycleAction(Displayable):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> LifecycleAction:
-        """The action that `to_dict` gave."""
         _must_have(given, cls, "action")
         return cls(**given)
 
@@ -111,7 +110,6 @@ class LifecycleApproval(Displayable):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> LifecycleApproval:
-        """The approval that `to_dict` gave."""
         _must_have(given, cls, "approval")
         return cls(**given)
 

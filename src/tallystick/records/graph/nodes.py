@@ -84,7 +84,6 @@ class _Record(Displayable):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """The record that `to_dict` gave."""
         what = cls.__name__.removeprefix("Memory").lower()
         try:
             found = _split(cls, given)
@@ -278,7 +277,6 @@ def is_settled(moment: str) -> bool:
 
 
 def _check_common(record: Any) -> None:
-    """Check what the kinds of record have in common."""
     must_be_name("id", record.id)
     must_be_name("kind", record.kind)
     must_be_text("label", record.label)

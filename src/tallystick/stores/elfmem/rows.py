@@ -57,14 +57,12 @@ _MOST = 2**63 - 1
 
 
 def _fetch(conn: Connection, query: Select[Any]) -> list[dict[str, Any]]:
-    """Every row that `query` finds."""
     result = conn.execute(query)
     names = [str(name) for name in result.keys()]  # noqa: SIM118  (of a result, not of a dictionary)
     return [dict(zip(names, row, strict=True)) for row in result]
 
 
 def _fetch_one(conn: Connection, query: Select[Any]) -> dict[str, Any] | None:
-    """The row that `query` finds, if any."""
     return next(iter(_fetch(conn, query)), None)
 
 

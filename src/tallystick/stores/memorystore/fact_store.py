@@ -183,7 +183,6 @@ def _promoted(delta: AddDelta | UpdateDelta, name: str, user: str, agent: str, *
 
 
 def _step(delta: Delta) -> dict[str, Any]:
-    """The step that a delta adds to a lineage."""
     return {
         "kind": delta.kind,
         "rule_id": delta.rule_id,

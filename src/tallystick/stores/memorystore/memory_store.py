@@ -319,7 +319,6 @@ def _searched(
 
 
 def _episode(row: tuple[Any, ...]) -> Episode:
-    """The episode of a row."""
     try:
         body = orjson.loads(row[0])
         words = {name: body[name] for name in _WORDS}

@@ -211,7 +211,6 @@ class PathBook:
                 raise Refused(f"path {path.path_id!r} has open branches ({names}); end those first", "state")
 
     def must_be_open(self, path_id: str) -> None:
-        """Refused, if a path is not open."""
         path = self._named(path_id)
         if path.state != OPEN:
             raise Refused(f"path {path_id!r} is {_state_of(path)}; branch another one", "state")

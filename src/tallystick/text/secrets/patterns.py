@@ -144,7 +144,6 @@ _PIN = re.compile(
 
 
 def cards(text: str) -> Iterator[Span]:
-    """The card numbers in a text."""
     for found in _NUMBER.finditer(text):
         digits = found[0].replace(" ", "").replace("-", "")
         doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])

@@ -148,7 +148,6 @@ def must_fit(name: str, line: bytes) -> None:
 
 
 def must_be_free(name: str, taken: Container[str]) -> None:
-    """Refused, if an id is taken."""
     if name in taken:
         raise Refused(f"event {name!r} exists already; an event is appended once", "exists")
 

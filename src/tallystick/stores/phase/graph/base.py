@@ -51,7 +51,6 @@ def row_of(part: str, line: bytes, fields: RecordFields) -> Row:
 
 
 def row_in(part: str, line: bytes) -> Row:
-    """The row of a line."""
     return row_of(part, line, orjson.loads(line) if part in ("nodes", "edges") else {})
 
 
@@ -89,7 +88,6 @@ class Groups:
             del self._groups[key]
 
     def names(self, key: str) -> list[str]:
-        """The names in order."""
         group = self._groups.get(key, ())
         return [group] if isinstance(group, str) else sorted(group)
 
@@ -137,7 +135,6 @@ class Contents:
             self.into.remove(row.target, name)
 
     def apply(self, changes: Changes) -> None:
-        """Apply saved changes."""
         for part, names in changes.gone.items():
             for name in names & self.tables[part].keys():
                 self.drop(part, name)
