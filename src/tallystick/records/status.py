@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -109,6 +109,3 @@ class Report(Displayable):
     outside: bool  # whether one of them is kept outside the folder
     bad: Defect | None
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}
