@@ -105,6 +105,11 @@ class LifecycleApproval(Displayable):
         """Its name: the same for every copy of it."""
         return digest_of(self.to_dict())[:32]
 
+    @property
+    def event_id(self) -> str:
+        """The id of the event of the approved action: a log refuses a second one."""
+        return f"applied-{self.marker}"
+
     def covers(self, action: LifecycleAction) -> bool:
         return self.action_digest == action.digest
 

@@ -19,24 +19,12 @@ from datetime import datetime
 from typing import Any
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.records.graph.events import (
-    ABANDON,
-    APPLIED,
-    BRANCH,
-    COMPACT,
-    EDGE_PUT,
-    MERGE,
-    NODE_PUT,
-    PROFILE_PUT,
-    MemoryEvent,
-    shown,
-)
+from tallystick.records.graph.events import ABANDON, BRANCH, COMPACT, MERGE, MemoryEvent, shown
 from tallystick.records.path import ABANDONED, CLOSED, MERGED, OPEN, MemoryPath
 
 Paths = Mapping[str, MemoryPath] | Iterable[MemoryPath]
 
 LONGEST_REASON = 1000
-_PUTS = (NODE_PUT, EDGE_PUT, PROFILE_PUT, APPLIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +43,7 @@ def branch(paths: Paths, path_id: str, parent_id: str = "", *, at: datetime | st
 def merge(
     paths: Paths, path_id: str, into: str, *, at: datetime | str, event_id: str = "", conflicts: Iterable[str] = ()
 ) -> PathChange:
-    """Merge `path_id` into `into`. The path ends. `conflicts` are recorded, see `conflicts_of`."""
+    """Merge `path_id` into `into`. The path ends. `conflicts`, ids that both sides changed, are recorded."""
     payload = {"into": into, "conflicts": sorted(set(conflicts))}
     return _decided(paths, MERGE, path_id, (path_id, into), payload, at, event_id)
 
@@ -73,16 +61,6 @@ def compact(
     """Close a path. `summary_ids` are the nodes that summarise it. Nothing is removed."""
     summary = sorted(set(summary_ids))
     return _decided(paths, COMPACT, path_id, (path_id, *summary), {"summary_ids": summary}, at, event_id)
-
-
-def conflicts_of(events: Iterable[MemoryEvent], path_id: str, into: str) -> tuple[str, ...]:
-    """The ids that were changed on both paths after the one branched off: the later change would win."""
-    since, here, there = False, set[str](), set[str]()
-    for event in events:
-        since = since or (event.kind == BRANCH and event.path_id == path_id)
-        if since and event.kind in _PUTS and event.path_id in (path_id, into):
-            (here if event.path_id == path_id else there).update(event.subject_ids)
-    return tuple(sorted(here & there))
 
 
 def _decided(

@@ -118,7 +118,7 @@ class _Import:
     def events(self) -> Iterator[tuple[str, bytes]]:
         """The events to append to the log, made one at a time: ids and lines."""
         yield from ((name, line + b"\n") for name, line in self.lines.items())
-        yield from _imported(self.records, self.when)
+        yield from imported(self.records, self.when)
 
 
 class Turn:
@@ -308,7 +308,7 @@ class PhaseMemoryRuntime:
         """The event to record. A denied attempt is in the audit and in the log."""
         try:
             why = self.policy.why_not(action, approval, now)
-            if not why and approval is not None and _event_id(approval) in self.log:
+            if not why and approval is not None and approval.event_id in self.log:
                 why = NeedsApproval("the approval was used already; an approval counts once", why="used")
             if why:
                 raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest, why.why)
@@ -530,7 +530,7 @@ class PhaseMemoryRuntime:
             replaced += here[what].get(name, line) != line
         counts = {part: len(records[part]) + len(first[part]) for part in records}
         if any(first.values()):
-            lines = {name: line[:-1] for name, line in _imported(first, when)} | lines
+            lines = {name: line[:-1] for name, line in imported(first, when)} | lines
             judge = self._judged_events(lines, here)
         paths = tuple(path for path in envelope.paths if path.path_id not in judge.fold.state)
         own = self.store.list_paths()
@@ -565,11 +565,6 @@ class PhaseMemoryRuntime:
         return judge
 
 
-def _event_id(approval: LifecycleApproval) -> str:
-    """The id of the event of an approved action: the log refuses a second one."""
-    return f"applied-{approval.marker}"
-
-
 def _applied(action: LifecycleAction, approval: LifecycleApproval | None, effects: Effects, now: str) -> MemoryEvent:
     payload = {
         "action": action.to_dict(),
@@ -583,7 +578,7 @@ def _applied(action: LifecycleAction, approval: LifecycleApproval | None, effect
     fields: dict[str, Any] = {"path_id": action.path_id, "subject_ids": action.subject_ids, "payload": payload}
     if approval is None:
         return MemoryEvent.new(APPLIED, now, **fields)
-    return MemoryEvent(id=_event_id(approval), kind=APPLIED, at=now, **fields)
+    return MemoryEvent(id=approval.event_id, kind=APPLIED, at=now, **fields)
 
 
 def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
@@ -613,10 +608,3 @@ def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str
         for name, line, record in chain(head, envelope.settled(f"{what}s")):
             if fold.visible(what, name) != line and (what, name, line) not in branches:
                 yield what, name, line, record
-
-
-def _imported(records: Lines, when: str) -> Iterator[tuple[str, bytes]]:
-    """The events that records become: their ids and lines."""
-    for what in RECORDS:
-        for name, line in records[f"{what}s"].items():
-            yield imported(what, name, line, when)
