@@ -371,10 +371,6 @@ def _is_texts(value: object) -> bool:
     return type(value) is list and set(map(type, value)) == {str}
 
 
-def _is_object(value: object) -> bool:
-    return type(value) is dict and value != {}
-
-
 def _is_weight(value: object) -> bool:
     return type(value) is float and value >= 0 and value != 1.0 and str(value) != "-0.0"
 
@@ -387,23 +383,15 @@ def _is_source(value: object) -> bool:
     return type(value) is dict and value != {} and _all_pass(value, _SOURCE)
 
 
-def _never(_value: object) -> bool:
-    return False
-
-
-_SOURCE: Judges = {"sources": _is_texts, "by": _is_name, "at": _is_moment, "schema_version": _never}
+_NEVER = dict.fromkeys(("schema_version", "merged", "absorbed", "led"), lambda _: False)
+_SOURCE: Judges = {**_NEVER, "sources": _is_texts, "by": _is_name, "at": _is_moment}
 _COMMON: Judges = {
-    "id": _is_name, "kind": _is_name, "label": _is_name, "properties": _is_object, "provenance": _is_source,
-    "schema_version": _never,
+    **_NEVER, "id": _is_name, "kind": _is_name, "label": _is_name, "provenance": _is_source,
+    "properties": lambda value: type(value) is dict and value != {},
 }  # fmt: skip
 _FOR_A_TIME: Judges = {**_COMMON, "weight": _is_weight, "valid_from": _is_moment, "valid_to": _is_moment}
 _NORMAL: dict[type[Any], tuple[Judges, frozenset[str]]] = {
-    MemoryNode: (
-        {**_FOR_A_TIME, "aliases": _is_texts, "merged": _never, "absorbed": _never}, frozenset(MemoryNode.always),
-    ),
-    MemoryEdge: (
-        {**_FOR_A_TIME, "source": _is_name, "target": _is_name, "led": _never}, frozenset(MemoryEdge.always),
-    ),
+    MemoryNode: ({**_FOR_A_TIME, "aliases": _is_texts}, frozenset(MemoryNode.always)),
+    MemoryEdge: ({**_FOR_A_TIME, "source": _is_name, "target": _is_name}, frozenset(MemoryEdge.always)),
     MemoryProfile: (_COMMON, frozenset(MemoryProfile.always)),
-    Provenance: (_SOURCE, frozenset()),
-}  # fmt: skip
+}
