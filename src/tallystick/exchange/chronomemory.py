@@ -113,10 +113,7 @@ def is_snapshot(head: bytes) -> bool:
 
 
 def read(data: bytes) -> OldLedger:
-    """Every event of a log, or a `ValueError` that names the first bad line and its fault.
-
-    A last line that is whole but for its newline was written; a shorter one never was.
-    """
+    """Every event of a log, or a `ValueError` that names the first bad line. The last one may lack its newline."""
     *lines, last = data.split(b"\n")
     events: list[OldEvent] = []
     torn = b""

@@ -145,10 +145,7 @@ def _loaded(data: bytes, place: str) -> Any:
 
 
 def elements(data: bytes) -> Iterator[bytes]:
-    """The entries of a list, one by one, so that only one at a time is parsed. What is no list is one entry.
-
-    ValueError where it is cut off; what came before was whole.
-    """
+    """The entries of a list, one by one, then ValueError if it was cut off. What is no list is one entry."""
     first = _first(data)
     if data[first : first + 1] != b"[":
         yield data

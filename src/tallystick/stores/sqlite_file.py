@@ -377,10 +377,7 @@ class SQLiteStore(ABC):
         """Create the tables, and convert those of a file made elsewhere, inside the caller's transaction."""
 
     async def bootstrap(self) -> None:
-        """Create the file, its folders and its tables. Again is the same as once. A file made elsewhere is converted.
-
-        A file that does not fit is refused, and left as it is.
-        """
+        """Create the file and its tables, or convert a file made elsewhere. One that does not fit is left as it is."""
         at = stamp(self._clock())
 
         def build(conn: sqlite3.Connection) -> None:
@@ -392,10 +389,7 @@ class SQLiteStore(ABC):
         await self._file.run_alone(build, self._shape.fit)
 
     async def health(self) -> StoreHealth:
-        """The health of the store, also before `bootstrap`. Creates nothing, waits for nobody, counts what is current.
-
-        A file that is damaged or missing is a finding, not an error.
-        """
+        """The health of the store. Creates nothing, waits for nobody; a damaged or missing file is a finding."""
         self._file.must_be_open()
         return await asyncio.to_thread(_health_of, self.path, self._shape)
 

@@ -82,10 +82,7 @@ class ChronoStore:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def upsert(self, record: ChronoRecord) -> WalEvent:
-        """Put a record in place of the one with its id, or as a new one; return its event.
-
-        The same record again changes nothing and writes nothing.
-        """
+        """Put a record, in place of the one with its id; return its event. The same record again writes nothing."""
         if not isinstance(record, ChronoRecord):
             raise Refused(f"upsert takes a ChronoRecord, not {type(record).__name__}")
         if self.recursion_depth:

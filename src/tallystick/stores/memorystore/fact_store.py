@@ -94,10 +94,7 @@ class SQLiteFactStore(SQLiteStore):
         return await self._file.run(work)
 
     async def unpin(self, fact_id: str, *, user: str | None = None) -> None:
-        """Retract a fact, or its successor. It stays retracted. Retracting it again changes nothing.
-
-        Nor does an unknown id. Without a user, only one user may have the id.
-        """
+        """Retract a fact, or its successor. It stays retracted. Without a user, only one user may have the id."""
         checked(user=user)
 
         def work(conn: sqlite3.Connection, at: str) -> None:
@@ -108,12 +105,7 @@ class SQLiteFactStore(SQLiteStore):
         await self._write(work)
 
     async def apply_delta(self, delta: Delta) -> None:
-        """Apply a delta in one transaction. Applying it twice is the same as applying it once.
-
-        `replaces` names facts, or episodes: then the facts that come from them. NotFound, if a name matches no fact of
-        the delta's user; nothing is changed then. A delta without a scope belongs to the user that its payload names,
-        else to the owner of the facts it is about, else to "me".
-        """
+        """Apply a delta in one transaction. NotFound, if `replaces` has an unknown name: then nothing is changed."""
         check_provenance(delta)
         await self._write(lambda conn, at: _apply(conn, placed(delta, OWNER, partial(_holders, conn)), at))
 

@@ -103,10 +103,7 @@ class SQLiteMemoryStore(SQLiteStore):
     async def recent(
         self, user: str, session: str | None = None, agent: str | None = None, *, limit: int
     ) -> list[Episode]:
-        """The newest `limit` episodes of that scope, newest first; of equal times, the last to arrive first.
-
-        A level that is left out is any.
-        """
+        """The newest episodes of that scope, newest first; of equal times, the last to arrive. None is any."""
         if user is None:
             raise MemoryScopeError("recent needs a user: it does not read across users")
         checked(user=user, session=session, agent=agent)
@@ -149,10 +146,7 @@ class SQLiteMemoryStore(SQLiteStore):
         return classify(rule, found, now=self._clock(), several=self._several)
 
     async def stream(self, rule: ConsolidationRule) -> AsyncIterator[Delta | Malformed]:
-        """The same as `consolidate`, one at a time and with its findings in their place, in little memory.
-
-        It sees the episodes as they were when it began. It blocks nobody.
-        """
+        """`consolidate`, one at a time with findings in their place, of the episodes as they were when it began."""
         self._file.must_be_open()
         conn = await asyncio.to_thread(self._file.connect)
         try:

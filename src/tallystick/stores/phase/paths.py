@@ -137,10 +137,7 @@ class PathBook:
         return list(found)
 
     def current(self) -> set[str]:
-        """The paths that are visible without naming one: all that begin a conversation, with what was merged into them.
-
-        A path that was itself merged is visible where it was merged into.
-        """
+        """The paths that are visible without naming one: all that begin a conversation, with what was merged there."""
         begin = [name for name, path in self._paths.items() if not path.parent_id and path.state in (OPEN, CLOSED)]
         return {merged for name in begin for merged in self.with_merged(name)}
 

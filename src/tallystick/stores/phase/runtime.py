@@ -467,11 +467,7 @@ class PhaseMemoryRuntime:
         _put_into(self.store, *following(self.store, fold), rewrite=rewrite)
 
     def rebuild(self) -> Comparison:
-        """Put every record as the log says. A record that no event explains stays as it is.
-
-        Returns the comparison from before. An event that needs an approval and has none is not applied:
-        `snapshot.refused` of the comparison names it.
-        """
+        """Put every record as the log says; returns the comparison from before. What no event explains stays."""
         found = self.compare()
         with self._exclusive():
             if not found.is_same:

@@ -176,10 +176,7 @@ class LineEventLog(MemoryEventLog, ABC):
             self.extend_lines(lines)
 
     def extend_new(self, lines: Mapping[str, bytes]) -> None:
-        """Add those of some judged events (by id, without newlines) that are new.
-
-        Refused, if an event of the same id has other content: then nothing is added.
-        """
+        """Add those of some judged events that are new. Refused, if one exists with other content: none is added."""
         known = {fields["id"]: line_of(fields) for fields in self._fields() if fields["id"] in lines} if lines else {}
         for name, line in lines.items():
             if known.get(name, line) != line:
@@ -326,10 +323,7 @@ class JsonlMemoryEventLog(LineEventLog):
         return self._file.path
 
     def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
-        """Add judged events, each as its id and its line, with one sync: all, or, if one is refused, none.
-
-        They are written as they come, so that any number of them takes little memory.
-        """
+        """They are written as they come, with one sync, so that any number of them takes little memory."""
         with self._writing() as pen:
             count = len(self._known.taken)
             try:

@@ -326,10 +326,7 @@ class KeptGraph(MemoryGraphStore, ABC):
             return dict(contents.tables[part])
 
     def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
-        """Follow a log: put `lines` (by part and id) and drop what is `gone`.
-
-        With `rewrite`, files that cannot be read are rewritten, and copies of them are set aside.
-        """
+        """Put `lines` (by part and id) and drop what is `gone`; with `rewrite`, also in files that cannot be read."""
         changes = Changes(gone=gone, rewrite=rewrite)
         changes.lines |= lines
         self._save(changes)
