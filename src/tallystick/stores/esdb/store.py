@@ -79,8 +79,6 @@ class ChronoStore:
         assert self._folder is not None
         return self._folder
 
-    # -- writing -----------------------------------------------------------------------------------------------------
-
     def upsert(self, record: ChronoRecord) -> WalEvent:
         """Put a record, in place of the one with its id; return its event. The same record again writes nothing."""
         if not isinstance(record, ChronoRecord):
@@ -135,8 +133,6 @@ class ChronoStore:
         """Erase the words of every version of a record; return the number of erased events. The chain stays valid."""
         folder = self.folder
         return folder.ledger.erase(lambda: decide.erase(folder.state, [record_id]))
-
-    # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, record_id: str, *, believed_at: Moment | None = None) -> ChronoRecord | None:
         """A copy of the record, tombstone or not; None if there never was one."""
@@ -211,8 +207,6 @@ class ChronoStore:
             found = known.query(status="")
             return [_record(known, each).to_dict() for each in found if each.status != "tombstone"]
 
-    # -- care --------------------------------------------------------------------------------------------------------
-
     def chain_valid(self) -> bool:
         """True if every line of the log is as it was written, from the first to the last."""
         try:
@@ -260,7 +254,7 @@ class ChronoStore:
         except ValueError as error:
             raise Refused(f"{path}: {error}", "file") from None
         for fault in faults:
-            warnings.warn(f"{path.name}, item {fault.index}: {fault.reason}", SkippedRecord, stacklevel=4)
+            warnings.warn(f"{path.name}, {fault}", SkippedRecord, stacklevel=4)
         with self.folder.ledger.batch():
             taken = sum(self._migrate_item(item, f"migrated from {path.name}") for item in items)
         return taken, len(items) - taken + len(faults)
