@@ -167,10 +167,7 @@ def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str
 
 
 def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence: Evidence) -> list[FactChange]:
-    """The new fact in place of the current ones; or, if it happened before those, as a fact that has ended.
-
-    A fact that has the given id already is replaced too: the new one continues it.
-    """
+    """The new fact in place of these and of one with its id; or, if it was before them, as one that has ended."""
     name, scope = given_id(delta.fact_payload), delta.scope
     own = known.find(name, user=scope.user, path=scope.path, short=False) if name else None
     is_own = own is not None and own.status == "active" and known.sees(own, scope.path)

@@ -128,10 +128,7 @@ def read(data: bytes) -> OldLedger:
 
 
 def rescue(data: bytes) -> tuple[list[OldEvent], list[tuple[str, str]]]:
-    """Every event whose own hash holds, in the order of their seqs; and the place and fault of each other line.
-
-    An event that does not follow the one before it, or has fields that its hash does not cover, is listed too.
-    """
+    """Every event whose own hash holds, by seq; and the place and fault of each other line, and of each gap."""
     found: dict[str, OldEvent] = {}  # by hash: a line that stands twice is one event
     rest: list[tuple[str, str]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -258,10 +255,7 @@ def state(found: Iterable[Step]) -> dict[str, dict[str, Any]]:
 
 
 def times(found: Sequence[Step], now: str) -> tuple[list[str], list[str]]:
-    """When each step was recorded, as our ledger writes it; and a remark on each whose time is not valid, else "".
-
-    Such a step has the time of the step before it, and the first one the earliest that is known.
-    """
+    """When each step was recorded; one whose time is not valid has that of the step before it, and a remark."""
     known = [at if "1970" <= (at := moment(step.ts)) < "2262" else "" for step in found]
     last, remarks = min(filter(None, known), default=now), list[str]()
     for number, (step, at) in enumerate(zip(found, known, strict=True)):

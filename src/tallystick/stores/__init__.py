@@ -1,7 +1,5 @@
 """Other memories' own classes, one package for each, and the open folder that they and `Memory` share."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from tallystick.records.lazy import lazy_names

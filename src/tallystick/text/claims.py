@@ -103,10 +103,7 @@ def corrects(new_text: str, old_text: str, new_triple: tuple[str, ...] = (), old
 
 
 def is_repeat(one: str, other: str) -> bool:
-    """Whether two texts have the same gist: the same in nearly the same words.
-
-    Never when a number, a date, a name, a denial or any other word that counts differs or is in another place.
-    """
+    """Whether two texts have the same gist: no number, date, name, denial or other word that counts differs."""
     return one == other or gist(one) == gist(other)
 
 

@@ -1,7 +1,5 @@
 """Word lists of the English extractor, in lowercase. Lists and no rules."""
 
-from __future__ import annotations
-
 from tallystick.text.words import Phrases, set_of as set_of
 
 # --- sentences that are not read

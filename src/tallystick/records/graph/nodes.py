@@ -8,9 +8,8 @@ any machine and any day.
 A node that turned out to be the same as another says so in `merged`; the other lists in `absorbed` which names came
 from where, so that a merge can be undone.
 
-`is_normal` checks a dictionary without making the record: what it accepts, `from_dict` takes and `to_dict` gives back
-as it is. It may reject what is valid; then the record is made, and settles it. So hundreds of thousands can be checked
-in the time that thousands are made.
+`is_normal` checks a dictionary without making the record, in a small part of the time: what it accepts, `from_dict`
+takes and `to_dict` gives back as it is. It may reject what is valid; then the record is made, and settles it.
 """
 
 from __future__ import annotations

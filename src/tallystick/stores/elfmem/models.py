@@ -8,8 +8,6 @@ an *archived* block loses its tags, edges and contradictions, though its row sta
 day are text, ISO 8601 in UTC. JSON is text. SQLite has no booleans: `resolved` is 0 or 1.
 """
 
-from __future__ import annotations
-
 from sqlalchemy import REAL, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
 
 __all__ = ["block_tags", "blocks", "contradictions", "edges", "frames", "metadata", "sessions", "system_config"]

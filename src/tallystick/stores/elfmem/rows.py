@@ -118,10 +118,7 @@ def block_exists(conn: Connection, block_id: str) -> bool:
 
 
 def get_active_blocks(conn: Connection, *, min_last_reinforced_at: float | None = None) -> list[dict[str, Any]]:
-    """Fetch all active blocks, in the order of their insertion, without their embeddings.
-
-    With `min_last_reinforced_at`, only those that were reinforced after it.
-    """
+    """Fetch the active blocks as they were inserted, without embeddings; with a minimum, those reinforced after it."""
     return _fetch(conn, _active(select(*_LIGHT), min_last_reinforced_at))
 
 
@@ -255,10 +252,7 @@ def remove_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
 
 
 def insert_edge(conn: Connection, *, from_id: str, to_id: str, weight: float) -> None:
-    """Insert an edge, the smaller id first (see `Edge.canonical`); the other order is refused.
-
-    Raises IntegrityError if the edge already exists, or one of its blocks does not.
-    """
+    """Insert an edge, the smaller id first. IntegrityError if it already exists, or one of its blocks does not."""
     values = {
         **Edge(label("from_id", from_id), label("to_id", to_id))._asdict(),
         "weight": number("weight", weight, least=0),
@@ -286,10 +280,7 @@ def get_neighbours(conn: Connection, block_ids: list[str]) -> list[str]:
 
 
 def reinforce_edges(conn: Connection, edge_pairs: list[tuple[str, str]]) -> None:
-    """Count one more use of each edge, the smaller id first; one statement for any number of edges.
-
-    An edge named twice is counted once; a pair that has no edge changes nothing.
-    """
+    """Count one more use of each edge, the smaller id first, once each. A pair that has no edge changes nothing."""
     pairs = [Edge(*pair("edge_pairs", each)) for each in edge_pairs]
     if pairs:
         given = _given(pairs)
@@ -318,10 +309,7 @@ def _ends(known: Select[str]) -> Subquery:
 
 
 def insert_contradiction(conn: Connection, *, block_a_id: str, block_b_id: str, score: float) -> None:
-    """Insert a contradiction, the smaller id first; the other order is refused.
-
-    Raises IntegrityError if it is known already, or one of its blocks does not exist.
-    """
+    """Insert a contradiction, the smaller id first. IntegrityError if it is known, or a block does not exist."""
     first, second = label("block_a_id", block_a_id), label("block_b_id", block_b_id)
     if first >= second:
         raise Refused(f"a contradiction is of two blocks, the smaller id first, not {first!r}, {second!r}", "self")

@@ -4,10 +4,7 @@
 not fit. `note`: worth knowing. A healthy graph has none of the three. Looking changes nothing; readers skip what is
 named here.
 
-`diagnose` looks at a graph alone. `findings_in` adds what only the graph and its log together can show: links to
-nothing or in a circle, events that no replay can apply, changes without the approval that they need, in the log or past
-it, contradictions between the audit and the log, damaged lines of a log that is not the store's own, and an event that
-is recorded and not applied.
+`diagnose` looks at a graph alone. `findings_in` adds what only the graph, its log and its audit together can show.
 
 An applied action and the line of the audit that granted it are each other's witness. An action is in the audit before
 it is in the log, so a line without its event is what a crash leaves in between, or a log that was cut; an event without

@@ -197,8 +197,6 @@ class PhaseMemoryRuntime:
         lock = path.with_name(path.name + ".turn") if isinstance(path, Path) else None
         self._turn = Turn(lock, folder / layout.RUNTIME if folder else None)
 
-    # -- reading -------------------------------------------------------------------------------------------------------
-
     def export(self) -> GraphEnvelope:
         """All that the store has, and every event of it or the log except those that repeat an imported record.
 
@@ -249,8 +247,6 @@ class PhaseMemoryRuntime:
         copy.import_envelope(replace(self.store.export_envelope(), events=()))
         copy.put_back(*following(copy, self._folded().fold, path))
         return copy
-
-    # -- actions -------------------------------------------------------------------------------------------------------
 
     def propose(
         self,
@@ -335,8 +331,6 @@ class PhaseMemoryRuntime:
     ) -> None:
         given = None if approval is None else approval.to_dict()
         self.audit.record(action.label, action.by, now, outcome, given, concerned(action), reason=reason[:_REASON])
-
-    # -- before anything is written ------------------------------------------------------------------------------------
 
     @contextmanager
     def _exclusive(self) -> Iterator[MemoryEvent | None]:
