@@ -18,13 +18,14 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from tallystick.ledger.folder.chain import raw_lines
+from tallystick.records.display import Displayable
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.graph.envelope import KEYS, GraphEnvelope, Records, settled_line
 from tallystick.records.graph.events import APPLIED, BRANCH, DENIED, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent, shown
@@ -85,7 +86,7 @@ _NO_FILE = "not a regular file"
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Displayable):
     """One finding: what is wrong, where, and the way out."""
 
     code: str
@@ -95,9 +96,6 @@ class Diagnostic:
     remedy: str
     line: int = 0  # of the file; 0 if it is no line
     byte: int = 0  # where that line begins
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def _found(code: str, place: str, reason: str, line: int = 0, byte: int = 0) -> Diagnostic:

@@ -20,7 +20,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -29,6 +29,7 @@ import orjson
 
 from tallystick.ledger.disk import Disk, pread_range
 from tallystick.ledger.folder.chain import raw_lines
+from tallystick.records.display import Displayable
 from tallystick.records.errors import NotFound, NotWritable, Refused
 from tallystick.records.fields import moment
 from tallystick.records.graph.events import KINDS, SCHEMA_VERSION, MemoryEvent, fault_in, is_kind, shown
@@ -46,16 +47,13 @@ Events = list[MemoryEvent]
 
 
 @dataclass(frozen=True, slots=True)
-class LogFinding:
+class LogFinding(Displayable):
     """One line that is no event to us: where it is, and why."""
 
     code: str
     line: int  # the first is 1
     byte: int  # where the line begins
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 Findings = list[LogFinding]
@@ -92,7 +90,6 @@ class MemoryEventLog(Protocol):
 
 
 # -- one line ----------------------------------------------------------------------------------------------------------
-
 
 MAX_LINE = 1 << 24
 

@@ -174,7 +174,8 @@ class MemoryGraphStore(Protocol):
 
     def list_profiles(self) -> list[MemoryProfile]: ...
 
-    def save_node(self, node: MemoryNode) -> None: ...
+    def save_node(self, node: MemoryNode) -> None:
+        self.save_nodes([node])
 
     def save_nodes(self, nodes: Iterable[MemoryNode]) -> None:
         """All of them or, if one is refused, none."""
@@ -186,6 +187,7 @@ class MemoryGraphStore(Protocol):
 
     def save_edge(self, edge: MemoryEdge) -> None:
         """Its ends need not exist yet."""
+        self.save_edges([edge])
 
     def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
         """All of them or, if one is refused, none."""
@@ -256,9 +258,6 @@ class KeptGraph(MemoryGraphStore, ABC):
     def list_events(self) -> list[MemoryEvent]:
         return self._log.list()
 
-    def save_node(self, node: MemoryNode) -> None:
-        self._save_all("nodes", [node])
-
     def save_nodes(self, nodes: Iterable[MemoryNode]) -> None:
         self._save_all("nodes", nodes)
 
@@ -271,9 +270,6 @@ class KeptGraph(MemoryGraphStore, ABC):
             names = contents.kinds["nodes"].names(kind) if kind is not None and not merged else sorted(table)
             found: Iterator[MemoryNode] = (record_in("nodes", table[name]) for name in names)
             return [node for node in found if (merged or not node.merged) and kind in (None, node.kind)]
-
-    def save_edge(self, edge: MemoryEdge) -> None:
-        self._save_all("edges", [edge])
 
     def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
         self._save_all("edges", edges)
