@@ -356,7 +356,6 @@ def _bytes(record: dict[str, Any]) -> bytes:
 
 # -- records -----------------------------------------------------------------------------------------------------------
 
-
 KEPT = "chronomemory"  # in a record's data
 
 _DEEPEST = 24  # nested objects in a field; what is deeper is kept as text

@@ -216,7 +216,6 @@ def _short(value: object) -> str:
 
 # -- events of an export, checked --------------------------------------------------------------------------------------
 
-
 Shape = Callable[[Any], object]  # checks a value; raises ValueError, TypeError, LookupError or Refused
 
 _HEAVIEST = 1e6  # more than any weight
@@ -349,7 +348,6 @@ _any = _that(lambda value: type(value) is dict, "is not an object")
 _whole = _that(lambda value: type(value) is int and -1 <= value < 1 << 53, "is not the number of an event")
 _pair = _that(lambda value: type(value) is list and [type(each) for each in value] == [str, str], "is not a pair")
 _texts = _each(_text)
-
 
 _BECAUSE: dict[str, Shape] = {"?reason": _text}
 _WHOSE: dict[str, Shape] = {"user": _name}

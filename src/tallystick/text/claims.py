@@ -282,7 +282,6 @@ def _ranked(words: list[str]) -> tuple[str, ...]:
 # How a predicate begins, what stands for that without its time, and the time.
 _TENSES = (("did ", "", "was"), ("was", "is", "was"), ("will be", "is", "will"), ("will ", "", "will"))
 
-
 _KINDS = {NUMBER: "number", kinds.DATE: "date", kinds.TIME: "date", kinds.WEEKDAY: "date", kinds.MONTH: "date"}
 
 
@@ -346,7 +345,6 @@ def _two_wordings(one: Claim, other: Claim, words: set[str], other_words: set[st
 
 
 # --- opposites: two words of which only one can be true of a thing; in lowercase, verbs in their bare form
-
 
 _PAIRS = """
 enabled/disabled on/off open/closed opened/closed open/shut allowed/forbidden permitted/forbidden allowed/banned

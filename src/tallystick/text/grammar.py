@@ -110,7 +110,6 @@ def singular(word: str) -> str:
 
 # -- one short sentence ------------------------------------------------------------------------------------------------
 
-
 LONGEST = 60  # words
 
 _MOMENTS = frozenset((kinds.DATE, kinds.TIME, kinds.WEEKDAY, kinds.MONTH))

@@ -44,10 +44,10 @@ OPENERS = set_of(
 LEADS = Phrases(  # several words
     "as i said", "like i said", "as you know", "to be honest", "by the way", "in fact", "of course", "you know",
     "i mean", "i must say", "i have to say", "i just wanted to say that", "just so you know", "for the record",
-    "these days", "at the moment", "right now", "please remember that",
-    "please remember", "please note that", "keep in mind that", "please keep in mind that", "don't forget that",
-    "for future reference", "in the meantime", "fun fact", "thank you", "remember that",
-    "note that", "i told you that", "i changed my mind", "i've changed my mind", "turns out",
+    "these days", "at the moment", "right now", "please remember that", "please remember", "please note that",
+    "keep in mind that", "please keep in mind that", "don't forget that", "for future reference", "in the meantime",
+    "fun fact", "thank you", "remember that", "note that", "i told you that", "i changed my mind",
+    "i've changed my mind", "turns out",
 )  # fmt: skip
 HEDGES = Phrases(
     "i think that", "i think", "i believe that", "i believe", "i guess that", "i guess", "i suppose that", "maybe",

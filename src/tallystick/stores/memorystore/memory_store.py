@@ -323,7 +323,6 @@ def _episode(row: tuple[Any, ...]) -> Episode:
 
 _WORDS = ("id", "content", "source_node", "agent", "user", "session", "path", "trust")
 
-
 _PICKED = itemgetter(*Brief._fields[:-1])
 
 
