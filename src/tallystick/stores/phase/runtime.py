@@ -358,7 +358,7 @@ class PhaseMemoryRuntime:
             broken = {each.file: f"{each.place}: {each.reason}" for each in found}
         event = self.log.get(name) if name and name in self.log else None
         if broken or name != "":  # also if its own event was not written: others of its group may be in the log
-            self._put_back(self._folded().fold, rewrite=True)
+            self._put_back(rewrite=True)
             now = stamp(self._clock())
             for place, why in broken.items():
                 self.audit.record(f"rebuild {place}", "tallystick", now, "rebuilt", reason=why[:_REASON])
@@ -418,7 +418,7 @@ class PhaseMemoryRuntime:
             self.log.extend(fresh)
         with self._following():
             if any(event.kind in (MERGE, ABANDON) for event in fresh):
-                self._put_back(self._folded().fold)
+                self._put_back()
                 return
             fold, lines = judge.fold, Lines(paths={})  # the current version of what the events put, and their paths
             for event in fresh:
@@ -456,16 +456,16 @@ class PhaseMemoryRuntime:
         with suppress(NotWritten):
             self._turn.note("")
 
-    def _put_back(self, fold: Fold, *, rewrite: bool = False) -> None:
+    def _put_back(self, *, rewrite: bool = False) -> None:
         """Put every record as the log says, and drop what belongs to a branch alone."""
-        _put_into(self.store, *following(self.store, fold), rewrite=rewrite)
+        _put_into(self.store, *following(self.store, self._folded().fold), rewrite=rewrite)
 
     def rebuild(self) -> Comparison:
         """Put every record as the log says; returns the comparison from before. What no event explains stays."""
         found = self.compare()
         with self._exclusive():
             if not found.is_same:
-                self._put_back(self._folded().fold)
+                self._put_back()
             return found
 
     def import_envelope(
