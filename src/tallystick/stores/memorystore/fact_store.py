@@ -32,7 +32,7 @@ from tallystick.records.clock import Clock, parse_moment, stamp, system_clock
 from tallystick.records.delta import AddDelta, DeleteDelta, Delta, NoopDelta, UpdateDelta, check_provenance, read_delta
 from tallystick.records.episode import checked
 from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
-from tallystick.records.fact import Fact, FactPattern
+from tallystick.records.fact import TRIPLE, Fact, FactPattern
 from tallystick.stores.sqlite_file import Shape, SQLiteStore, cell, columns
 
 
@@ -75,7 +75,7 @@ class SQLiteFactStore(SQLiteStore):
         """
         if limit is not None and (type(limit) is not int or limit < 1):
             raise Refused(f"limit must be a whole number, 1 or more, not {limit!r}")
-        for name in ("subject", "predicate", "object", "user", "agent"):
+        for name in (*TRIPLE, "user", "agent"):
             value = getattr(pattern, name)
             if value is not None and type(value) is not str:
                 raise Refused(f"{name} must be text, not {type(value).__name__}")
@@ -251,7 +251,6 @@ SHAPE = Shape(
     foreign=("fact_id", "user", "agent", "payload", "lineage", "confidence", "metadata", "pinned_at"),
 )
 
-_NAMES = ("subject", "predicate", "object")
 _READ = (
     "place, fact_id, user, agent, payload, lineage, confidence, pinned_at, metadata, valid_from, valid_to, "
     "said_to, superseded_by, status, follows, ended_at, ended_by"
@@ -301,7 +300,7 @@ def _stated(fact: Fact) -> Fact:
 
 def _digest_of(agent: str, payload: Mapping[str, Any]) -> bytes:
     """A digest of what a fact states: its triple if it has one, else all of its payload."""
-    triple = [payload.get(name) for name in _NAMES]
+    triple = [payload.get(name) for name in TRIPLE]
     what = triple if all(type(part) is str for part in triple) else dict(payload)
     return _digest([agent, what])
 
@@ -328,7 +327,7 @@ def _state(conn: sqlite3.Connection, new: Fact, *, at: str, extras: Iterable[str
         "metadata": orjson.dumps(new.metadata), "pinned_at": stamp(new.pinned_at), "valid_from": new.valid_from,
         "valid_to": new.valid_to, "said_to": new.valid_to, "believed_from": at, "follows": follows,
     }  # fmt: skip
-    row |= {name: part if type(part := new.payload.get(name)) is str else None for name in _NAMES}
+    row |= {name: part if type(part := new.payload.get(name)) is str else None for name in TRIPLE}
     row |= {name: cell(new.metadata.get(name)) for name in extras}
     names = ", ".join(f'"{name}"' for name in row)
     sql = f"INSERT INTO facts ({names}) VALUES ({', '.join('?' * len(row))})"
@@ -401,7 +400,7 @@ def _latest(conn: sqlite3.Connection, user: str, fact_id: str) -> tuple[Any, ...
 def fact_query(pattern: FactPattern, *, as_of: str, believed_at: str, limit: int | None) -> tuple[str, list[object]]:
     """The statement that finds what fits, in the order it was stated. Empty times are now."""
     wanted = [("user", pattern.user), ("agent", pattern.agent)]
-    wanted += [(name, getattr(pattern, name)) for name in _NAMES]
+    wanted += [(name, getattr(pattern, name)) for name in TRIPLE]
     given = [(name, value) for name, value in wanted if value is not None]
     terms, values = [f"{name} = ?" for name, _ in given], [value for _, value in given]
     for term, moments in _times(as_of, believed_at):

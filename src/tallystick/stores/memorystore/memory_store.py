@@ -85,7 +85,7 @@ class SQLiteMemoryStore(SQLiteStore):
         """
         scope = Scope(user, session, agent)
         checked(**scope._asdict())
-        for name, usual in (("user", _NOBODY), ("session", ""), ("agent", "")):
+        for name, usual in (("user", OWNER), ("session", ""), ("agent", "")):
             own, given = getattr(episode, name), getattr(scope, name)
             if own not in (usual, given):
                 raise MemoryScopeError(f"the episode has {name} {own!r} and the call has {given!r}; make them agree")
@@ -170,8 +170,6 @@ class SQLiteMemoryStore(SQLiteStore):
 
 
 # -- the rows ----------------------------------------------------------------------------------------------------------
-
-_NOBODY = OWNER  # the user of an episode that names none
 
 SHAPE = Shape(
     table="episodes",
