@@ -5,7 +5,8 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.exchange.specsmith import Item, Skipped, read
+from tallystick.exchange.specsmith import Item, read
+from tallystick.records.transfer import Skipped
 
 REQUIREMENT = {"id": "REQ-NN-006", "title": "Generalises", "status": "accepted", "confidence": 0.9, "tests": ["T1"]}
 
@@ -70,19 +71,19 @@ BAD_CONFIDENCE = [
 @pytest.mark.parametrize(
     ("entry", "skipped"),
     [
-        ("REQ-1", Skipped(0, "", "not an object")),
-        (None, Skipped(0, "", "not an object")),
-        ([{"id": "R"}], Skipped(0, "", "not an object")),
-        ({"title": "x"}, Skipped(0, "", "has no id")),
-        ({"id": ""}, Skipped(0, "", "has no id")),
-        ({"id": None}, Skipped(0, "", "has no id")),
-        ({"id": 7}, Skipped(0, "", "its id is not text")),
-        ({"id": ["R"]}, Skipped(0, "", "its id is not text")),
-        ({"id": "R\ud800"}, Skipped(0, "R?", "id: holds a lone surrogate")),
-        ({"id": "R", "title": 7}, Skipped(0, "R", "title: not text")),
-        ({"id": "R", "status": {"is": "deprecated"}}, Skipped(0, "R", "status: not text")),
-        ({"id": "R", "cost": [1, float("nan")]}, Skipped(0, "R", "cost[1]: not a finite number")),
-        *(({"id": "R", "confidence": bad}, Skipped(0, "R", f"confidence: {why}")) for bad, why in BAD_CONFIDENCE),
+        ("REQ-1", Skipped("item 0", "not an object")),
+        (None, Skipped("item 0", "not an object")),
+        ([{"id": "R"}], Skipped("item 0", "not an object")),
+        ({"title": "x"}, Skipped("item 0", "has no id")),
+        ({"id": ""}, Skipped("item 0", "has no id")),
+        ({"id": None}, Skipped("item 0", "has no id")),
+        ({"id": 7}, Skipped("item 0", "its id is not text")),
+        ({"id": ["R"]}, Skipped("item 0", "its id is not text")),
+        ({"id": "R\ud800"}, Skipped("item 0", "id: holds a lone surrogate")),
+        ({"id": "R", "title": 7}, Skipped("item 0", "title: not text")),
+        ({"id": "R", "status": {"is": "deprecated"}}, Skipped("item 0", "status: not text")),
+        ({"id": "R", "cost": [1, float("nan")]}, Skipped("item 0", "cost[1]: not a finite number")),
+        *(({"id": "R", "confidence": bad}, Skipped("item 0", f"confidence: {why}")) for bad, why in BAD_CONFIDENCE),
     ],
 )
 def test_an_entry_that_cannot_be_taken_is_reported_with_the_reason(entry, skipped):
@@ -93,14 +94,14 @@ def test_of_two_entries_with_one_id_the_first_stands_and_the_second_is_reported(
     items, skipped = read(b'[{"id": "R", "title": "one"}, {"id": "S"}, {"id": "R", "title": "two"}]', "requirement")
 
     assert [(item.id, item.label) for item in items] == [("R", "one"), ("S", "")]
-    assert skipped == [Skipped(2, "R", "repeats the id 'R'; the first one counts")]
+    assert skipped == [Skipped("item 2", "repeats the id 'R'; the first one counts")]
 
 
 def test_an_entry_that_was_skipped_does_not_stand_in_the_way_of_a_good_one():
     items, skipped = read(b'[{"id": "A"}, {"id": "R", "confidence": 9}, {"id": "R"}]', "requirement")
 
     assert [item.data for item in items] == [{"id": "A"}, {"id": "R"}]
-    assert [one.index for one in skipped] == [1]
+    assert [one.place for one in skipped] == ["item 1"]
 
 
 @given(st.lists(entries, max_size=6))
@@ -108,8 +109,8 @@ def test_every_entry_is_either_taken_or_reported(listed):
     items, skipped = read(json.dumps(listed).encode(), "testcase")
 
     assert len(items) + len(skipped) == len(listed)
-    assert all(one.reason.isprintable() and one.id.encode() is not None for one in skipped)
-    taken = [entry for index, entry in enumerate(listed) if index not in {one.index for one in skipped}]
+    assert all(one.reason.isprintable() for one in skipped)
+    taken = [entry for index, entry in enumerate(listed) if f"item {index}" not in {one.place for one in skipped}]
     assert [item.data for item in items] == taken
 
 

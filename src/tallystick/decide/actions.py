@@ -83,7 +83,6 @@ def as_stated(drafts: list[Draft], action: Action) -> list[Draft]:
 
 
 def on_page(known: State, user: str, about: str) -> tuple[str, ...]:
-    """The versions on a page."""
     held = known.query(user=user, status="", where=lambda each: each.body().get("about", "") == about)
     return tuple(each.body()["id"] for each in held)
 

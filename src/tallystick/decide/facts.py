@@ -128,9 +128,6 @@ def must_be_met(unmet: Sequence[str], user: str) -> None:
         raise NotFound(f"{names} {verb} no fact of {user!r}, nor an episode of one; check `replaces`")
 
 
-# -- each kind ---------------------------------------------------------------------------------------------------------
-
-
 def _add(known: State, delta: Any, evidence: Evidence, several: frozenset[str]) -> list[FactChange]:
     triple, since = triple_of(delta.fact_payload), _since(delta, evidence)
     if not triple:
@@ -170,10 +167,7 @@ def _update(known: State, delta: Any, evidence: Evidence, several: frozenset[str
 
 
 def _replace(known: State, standing: list[CurrentVersion], delta: Any, evidence: Evidence) -> list[FactChange]:
-    """The new fact in place of the current ones; or, if it happened before those, as a fact that has ended.
-
-    A fact that has the given id already is replaced too: the new one continues it.
-    """
+    """The new fact in place of these and of one with its id; or, if it was before them, as one that has ended."""
     name, scope = given_id(delta.fact_payload), delta.scope
     own = known.find(name, user=scope.user, path=scope.path, short=False) if name else None
     is_own = own is not None and own.status == "active" and known.sees(own, scope.path)
@@ -227,9 +221,6 @@ def _corroborate(known: State, held: CurrentVersion, delta: Any, evidence: Evide
     sure = round(evidence.earned(len({(told.session, told.agent) for told in witnesses})) * firmness, 4)
     changes = {"confidence": max(held.confidence, sure), "views": _views(body, delta, evidence)}
     return [_revise(held, changes, delta)]
-
-
-# -- changes ----------------------------------------------------------------------------------------------------------
 
 
 def _put(delta: Any, evidence: Evidence, until: str = "") -> FactChange:

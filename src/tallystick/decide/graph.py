@@ -74,7 +74,6 @@ def _short(name: str) -> str:
 
 
 def merge(user: str, node: RecordFields, into: RecordFields, *, score: float, reasons: Sequence[str]) -> list[Draft]:
-    """Merge one node into the other."""
     must_stand_for_themselves(node, into)
     names = list(dict.fromkeys(name for name in (node.get("label", ""), *node.get("aliases", ())) if name))
     return [Draft(GRAPH_MERGE, {**_pair(user, node, into), "names": names, "score": score, "reasons": list(reasons)})]
@@ -92,7 +91,6 @@ def propose(
 
 
 def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
-    """Undo a merge."""
     if merged_into is None:
         raise Refused(f"node {node!r} is not merged into another", "state")
     return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]

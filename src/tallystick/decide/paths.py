@@ -158,9 +158,6 @@ def _must_say_why(name: str, what: str, reason: str) -> None:
         raise Refused(f"a reason has up to {LONGEST_REASON} characters, not {len(reason)}", "size")
 
 
-# -- merging -----------------------------------------------------------------------------------------------------------
-
-
 class Asker(NamedTuple):
     """The requester of a merge, and the policy."""
 
@@ -178,8 +175,6 @@ class Step(NamedTuple):
 
 
 class MergePlan(NamedTuple):
-    """The steps of a merge."""
-
     user: str
     path: str
     into: str
@@ -195,10 +190,7 @@ class MergePlan(NamedTuple):
 def plan(
     known: State, user: str, name: str, into: str | None = None, *, several: frozenset[str] = frozenset()
 ) -> MergePlan:  # fmt: skip
-    """The steps and conflicts of a merge. Refused, if the path cannot be merged there.
-
-    `several` are the predicates that may have more than one object.
-    """
+    """The steps and conflicts of a merge. The predicates in `several` may have more than one object."""
     must_be_a_branch(known, user, name, "merged")
     must_go_on(known, user, name, "it cannot be merged")
     target = known.paths.parent(user, name) if into is None else named(known, user, into)
@@ -221,10 +213,7 @@ def plan(
 def merge(
     known: State, planned: MergePlan, rule: str, asker: Asker, draw: Draw, *, is_approved: bool = False
 ) -> list[Draft]:
-    """The drafts of a merge: the merged beliefs, the requests for approval, and that the path is merged.
-
-    If a person has approved it, that is an approval of all that it changes.
-    """
+    """The drafts of a merge: what is merged, the requests for approval (none, if it has one), and the merge itself."""
     must_be_one_of("conflicts", rule, RULES)
     taken, asked = _sorted_out(known, planned, rule, None if is_approved else asker)
     names = {step.mine.ref: draw() for step in taken}
@@ -324,9 +313,6 @@ def _why_asked(known: State, step: Step, planned: MergePlan, asker: Asker) -> st
     return verdict.why if verdict.kind == REVIEW else ""
 
 
-# -- drafts ------------------------------------------------------------------------------------------------------------
-
-
 def _brought(known: State, step: Step, planned: MergePlan, name: str, there: Mapping[str, str]) -> Draft:
     """A branch's belief, stated where it is merged into."""
     mine, target = step.mine.belief(), step.target
@@ -387,9 +373,6 @@ _ASKED = frozenset({
     "text", "kind", "status", "confidence", "source_type", "evidence", "is_hypothesis", "tags", "session", "agent",
     "about", "triple", "valid_from", "valid_to", "expires", "always", "data", "views",
 })  # fmt: skip
-
-
-# -- actions -----------------------------------------------------------------------------------------------------------
 
 
 def action_on(

@@ -16,10 +16,7 @@ _BECOMES = {"tombstone": "forget", "invalidated": "invalidate", "active": "activ
 
 
 def subjects(known: State, action: Action, drafts: Sequence[Draft], now: str = "") -> list[Subject]:
-    """The subjects of an action.
-
-    A version that does more than its verb (a revision that hides a belief) is judged for that, too.
-    """
+    """The subjects of an action. A version that does more than its verb (it hides a belief) is judged for that, too."""
     if action.noun == "path":  # its maker, its beliefs and its episodes; unless it is compacted, also those below it
         user, names = action.user, [action.path]
         if action.kind != "compact":

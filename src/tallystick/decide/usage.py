@@ -27,10 +27,7 @@ _IDS = 5_000  # in one event
 
 
 def receipts(given: Iterable[Receipt]) -> list[Draft]:
-    """Record receipts: an event for each user's, and one for each that has words (see `has_words`).
-
-    A receipt that is too long for a line of the ledger is left out.
-    """
+    """Record receipts: an event for each user's, and for each that has words. One too long for a line is left out."""
     drafts: list[Draft] = []
     together: dict[str, tuple[list[Any], int]] = {}
     for receipt in given:
@@ -54,10 +51,7 @@ def outcome(
     known: State, names: Sequence[str], signal: float, weight: float = 1.0, *, user: str = OWNER, reason: str = "",
     path: str = "",
 ) -> list[Draft]:  # fmt: skip
-    """Record whether memories helped: 1 if they did, 0 if they misled. A name is a belief's or an episode's.
-
-    On a path the outcome counts there alone.
-    """
+    """Record whether memories helped: 1 if they did, 0 if they misled. On a path it counts there alone."""
     if not _is_number(signal) or not 0 <= signal <= 1:
         raise Refused(f"signal must be from 0 (it misled) to 1 (it helped), not {signal!r}")
     if not _is_number(weight) or not 0 < weight <= HEAVIEST:
@@ -86,9 +80,7 @@ def archive(known: State, names: Sequence[str], *, user: str = OWNER, reason: st
     return [Draft(EPISODE_FADE, {"ids": ids, "user": user, **why}) for ids, why in _portions(fresh, reason)]
 
 
-def relate(
-    known: State, one: str, other: str, relation: str, *, user: str = OWNER, path: str = ""
-) -> list[Draft]:  # fmt: skip
+def relate(known: State, one: str, other: str, relation: str, *, user: str = OWNER, path: str = "") -> list[Draft]:
     """Record the relation of two memories; an empty one removes it. The same again is no event."""
     if len(relation) > LONGEST_RELATION:
         raise Refused(f"a relation has up to {LONGEST_RELATION} characters, not {len(relation)}", "size")

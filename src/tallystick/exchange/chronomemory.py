@@ -7,11 +7,8 @@ compaction there begins a new chain, so a file may also begin with a `compact` a
 `snapshot.json` is `{"seq", "last_hash", "ts", "records"}`: every record as it was after event `seq`, whose hash is
 `last_hash`. It has no hash of its own. Compacted events are in it alone.
 
-`read` gives a whole log or names its first bad line. Its hash covers meaning, not bytes, so a line is also compared
-with the bytes its writer would have used: a changed space is noticed too. A last line without its newline is `torn`:
-kept, never counted. `compare` names the events that are missing according to the other file. `rescue` is for a log
-that failed: it gives every line whose own hash holds, and lists the rest. `steps` joins log and snapshot: where both
-have an event the log wins, and the snapshot is used only where lines were compacted or lost.
+The hash covers meaning, not bytes, so a line is also compared with the bytes its writer would have used: a changed
+space is noticed too. A last line without its newline is `torn`: kept, never counted.
 
 What none of them can know: that the lines after the snapshot are gone from the end, or that compacted records were
 changed in the snapshot.
@@ -116,10 +113,7 @@ def is_snapshot(head: bytes) -> bool:
 
 
 def read(data: bytes) -> OldLedger:
-    """Every event of a log, or a `ValueError` that names the first bad line and its fault.
-
-    A last line that is whole but for its newline was written; a shorter one never was.
-    """
+    """Every event of a log, or a `ValueError` that names the first bad line. The last one may lack its newline."""
     *lines, last = data.split(b"\n")
     events: list[OldEvent] = []
     torn = b""
@@ -134,10 +128,7 @@ def read(data: bytes) -> OldLedger:
 
 
 def rescue(data: bytes) -> tuple[list[OldEvent], list[tuple[str, str]]]:
-    """Every event whose own hash holds, in the order of their seqs; and the place and fault of each other line.
-
-    An event that does not follow the one before it, or has fields that its hash does not cover, is listed too.
-    """
+    """Every event whose own hash holds, by seq; and the place and fault of each other line, and of each gap."""
     found: dict[str, OldEvent] = {}  # by hash: a line that stands twice is one event
     rest: list[tuple[str, str]] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -264,10 +255,7 @@ def state(found: Iterable[Step]) -> dict[str, dict[str, Any]]:
 
 
 def times(found: Sequence[Step], now: str) -> tuple[list[str], list[str]]:
-    """When each step was recorded, as our ledger writes it; and a remark on each whose time is not valid, else "".
-
-    Such a step has the time of the step before it, and the first one the earliest that is known.
-    """
+    """When each step was recorded; one whose time is not valid has that of the step before it, and a remark."""
     known = [at if "1970" <= (at := moment(step.ts)) < "2262" else "" for step in found]
     last, remarks = min(filter(None, known), default=now), list[str]()
     for number, (step, at) in enumerate(zip(found, known, strict=True)):
@@ -367,7 +355,6 @@ def _bytes(record: dict[str, Any]) -> bytes:
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
-
 
 KEPT = "chronomemory"  # in a record's data
 

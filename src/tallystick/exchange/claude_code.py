@@ -144,7 +144,6 @@ def _content(line: dict[str, Any]) -> object:
 
 
 def _text_in(part: object) -> object:
-    """The text of a part, if it has one."""
     return part.get("text") if isinstance(part, dict) and part.get("type") == "text" else part
 
 

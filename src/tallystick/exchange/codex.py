@@ -45,7 +45,7 @@ def looks_like(data: bytes) -> bool:
 def items(lines: Lines) -> Iterator[Item]:
     """The messages, in the order of the file, and the lines that were skipped."""
     session, at, first, count, repeats, asker = "", "", "", 0, 0, chat.PERSON
-    for _, found, words in _lines(lines):
+    for found, words in _lines(lines):
         if isinstance(found, dict):
             session = session or _session(found)
             meta = _meta(found)
@@ -63,7 +63,7 @@ def items(lines: Lines) -> Iterator[Item]:
     if repeats and not count:
         yield Skipped("all of it", "it has only lines of the type response_item, which hold more than the messages")
     number = 0
-    for _, found, words in _lines(lines):
+    for found, words in _lines(lines):
         if isinstance(found, Skipped):
             yield found
         elif words.text and number < len(names):  # a session that goes on may have grown meanwhile
@@ -74,15 +74,15 @@ def items(lines: Lines) -> Iterator[Item]:
             number += 1
 
 
-def _lines(lines: Lines) -> Iterator[tuple[str, dict[str, Any] | Skipped, _Words]]:
-    """Every line, with its place and its words. What was written in the other way just before has none."""
+def _lines(lines: Lines) -> Iterator[tuple[dict[str, Any] | Skipped, _Words]]:
+    """Every line, with its words. What was written in the other way just before has none."""
     before = _Words()
-    for place, found in chat.objects_in(lines):
+    for _, found in chat.objects_in(lines):
         words = _words(found) if isinstance(found, dict) else _Words()
         if words.text:
             is_again = words[1:] == before[1:] and words.way != before.way
             before = words = _Words() if is_again else words
-        yield place, found, words
+        yield found, words
 
 
 def _meta(line: object) -> dict[str, Any]:

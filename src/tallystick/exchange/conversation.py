@@ -145,10 +145,7 @@ def _loaded(data: bytes, place: str) -> Any:
 
 
 def elements(data: bytes) -> Iterator[bytes]:
-    """The entries of a list, one by one, so that only one at a time is parsed. What is no list is one entry.
-
-    ValueError where it is cut off; what came before was whole.
-    """
+    """The entries of a list, one by one, then ValueError if it was cut off. What is no list is one entry."""
     first = _first(data)
     if data[first : first + 1] != b"[":
         yield data
@@ -198,17 +195,14 @@ def moment(value: object) -> str:
 
 
 def text_of(value: object) -> str:
-    """A value if it is text, else nothing."""
     return value if isinstance(value, str) else ""
 
 
 def object_of(value: object) -> dict[str, Any]:
-    """A value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def parts_of(value: object) -> list[Any]:
-    """A value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
@@ -246,9 +240,6 @@ def _whole(value: Any) -> Any:
     if isinstance(value, dict):
         return {_whole(name): _whole(each) for name, each in value.items()}
     return value
-
-
-# -- branches ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,27 +17,17 @@ Reader = Callable[[str, Lines, Whole], Iterator[Item]]  # of a file, by its name
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The file format of one system."""
-
     looks_like: Callable[[bytes], bool]
     items: Reader
     agent: str = ""  # the name of its assistant here
 
 
-def _by_line(items: Callable[[Lines], Iterator[Item]]) -> Reader:
-    return lambda _, lines, __: items(lines)
-
-
-def _at_once(items: Callable[[bytes], Iterator[Item]]) -> Reader:
-    return lambda _, __, whole: items(whole())
-
-
 FORMATS: dict[str, Format] = {
-    "claude-code": Format(claude_code.looks_like, _by_line(claude_code.items), "claude-code"),
-    "codex": Format(codex.looks_like, _by_line(codex.items), "codex"),
-    "claude": Format(claude_export.looks_like, _at_once(claude_export.items), "claude"),
-    "chatgpt": Format(chatgpt.looks_like, _at_once(chatgpt.items), "chatgpt"),
-    "mcp-memory": Format(mcp_memory.looks_like, _by_line(mcp_memory.items)),
+    "claude-code": Format(claude_code.looks_like, lambda _, lines, __: claude_code.items(lines), "claude-code"),
+    "codex": Format(codex.looks_like, lambda _, lines, __: codex.items(lines), "codex"),
+    "claude": Format(claude_export.looks_like, lambda _, __, whole: claude_export.items(whole()), "claude"),
+    "chatgpt": Format(chatgpt.looks_like, lambda _, __, whole: chatgpt.items(whole()), "chatgpt"),
+    "mcp-memory": Format(mcp_memory.looks_like, lambda _, lines, __: mcp_memory.items(lines)),
     # Any text is Markdown: it is recognised by the name of its file alone, and its author by its folder.
     AGENT_MEMORY: Format(lambda _: False, lambda name, _, whole: agent_memory.items(name, whole())),
     MARKDOWN: Format(lambda _: False, lambda name, _, whole: markdown_notes.items(name, whole())),

@@ -72,10 +72,7 @@ class _Page(NamedTuple):
 
 
 def items(name: str, data: bytes, about: str = "") -> Iterator[Item]:
-    """The notes of one file, and what was skipped; `name` is its path in the folder, with slashes.
-
-    They are `about` the title in its front matter, or its name, unless the caller knows.
-    """
+    """The notes of a file, and what was skipped. They are `about` its title or its name, unless the caller knows."""
     if b"\x00" in data:
         yield Skipped(name, "not a text file")
         return

@@ -1,23 +1,13 @@
-"""The file of an export: one JSON object a line, in UTF-8, each with its `type`.
+"""The file of an export, line by line (docs/reference/export-ndjson.md), and the checks of the events in it.
 
-    {"type": "tallystick", "format": 1, …}        the first line: whose memory, of which ledger, written when
-    {"type": "belief", …}, {"type": "episode", …}, path, page, review, trust, rule, frame, graph
-                                                the current records, for people and other programs
-    {"type": "event", "n": 1, …}                the history: all that was recorded, in order
-    {"type": "end", "records": …, "events": …}  the last line: without it the file was cut off
-
-The records follow from the events, so a reader that imports events skips the records. A file made without history has
-no events, and there the records are all there is.
-
-Events are numbered from 1 without a gap, because in the ledger other people's events and its own are between them; an
-event names other places in the ledger by these numbers. Their order is that of the ledger; times may step back, as
-where a memory imported another's events. Nothing that is read here is trusted: the importer decides what it may do.
-
-Validation of events from an export: the fields that an event of each kind must have.
+The records follow from the events, so a reader that imports events skips the records. Events are numbered from 1
+without a gap, because in the ledger other people's events and its own are between them; an event names other places in
+the ledger by these numbers. Their order is that of the ledger; times may step back, as where a memory imported
+another's events.
 
 An event that was recorded here was validated when it was decided. One from a file may be anything: it is checked whole,
 before it is written, because everything that follows the ledger relies on it. Fields that a newer tallystick adds are
-let through, as everywhere.
+let through. What it may do is decided by the importer.
 """
 
 from __future__ import annotations
@@ -102,9 +92,6 @@ def looks_like(start: bytes) -> bool:
     return start.lstrip(b"\xef\xbb\xbf \t\r\n").replace(b" ", b"").startswith(_FIRST)
 
 
-# -- numbers ---------------------------------------------------------------------------------------------------------
-
-
 class Numbers:
     """Which event of a ledger is which in a file. Events are added in their order."""
 
@@ -152,9 +139,6 @@ def renumbered(
                 receipt["asked"] = {**receipt["asked"], "believed_at": last(then)}
         return {**body, "receipts": receipts}
     return body
-
-
-# -- reading ---------------------------------------------------------------------------------------------------------
 
 
 class Reader:
@@ -232,7 +216,6 @@ def _short(value: object) -> str:
 
 # -- events of an export, checked --------------------------------------------------------------------------------------
 
-
 Shape = Callable[[Any], object]  # checks a value; raises ValueError, TypeError, LookupError or Refused
 
 _HEAVIEST = 1e6  # more than any weight
@@ -283,9 +266,6 @@ class Pieces:
         if len(self._found) == body["of"]:
             whole = orjson.loads("".join(self._found))
             (_HEAD if body["part"] == "head" else _record(body["part"]))(whole)
-
-
-# -- shapes ----------------------------------------------------------------------------------------------------------
 
 
 def _has(value: Any, shape: Mapping[str, Shape]) -> None:
@@ -368,7 +348,6 @@ _any = _that(lambda value: type(value) is dict, "is not an object")
 _whole = _that(lambda value: type(value) is int and -1 <= value < 1 << 53, "is not the number of an event")
 _pair = _that(lambda value: type(value) is list and [type(each) for each in value] == [str, str], "is not a pair")
 _texts = _each(_text)
-
 
 _BECAUSE: dict[str, Shape] = {"?reason": _text}
 _WHOSE: dict[str, Shape] = {"user": _name}

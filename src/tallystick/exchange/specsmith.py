@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallystick.records import json as strict_json
+from tallystick.records.transfer import Skipped
 
 _WRAPPERS = {"requirement": "requirements", "testcase": "testcases"}
 
@@ -22,15 +23,6 @@ class Item:
     status: str  # active or deprecated
     confidence: float | None  # within [0, 1]
     data: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """An entry that could not be imported."""
-
-    index: int  # in the list, from 0
-    id: str  # "" where it has none
-    reason: str
 
 
 def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
@@ -50,9 +42,7 @@ def read(data: bytes, kind: str) -> tuple[list[Item], list[Skipped]]:
                 raise ValueError(f"repeats the id {item.id!a:.60}; the first one counts")
             items[item.id] = item
         except ValueError as error:
-            id = entry.get("id") if isinstance(entry, dict) else None
-            name = id.encode(errors="replace").decode() if isinstance(id, str) else ""
-            skipped.append(Skipped(index, name, str(error)))
+            skipped.append(Skipped(f"item {index}", str(error)))
     return list(items.values()), skipped
 
 

@@ -35,18 +35,15 @@ _VERBS = {  # of any version
     "belief.put": "remember", "belief.supersede": "revise", "belief.tombstone": "forget",
     "belief.invalidate": "invalidate", "episode.put": "observe", "episode.fade": "put out of recall",
     "episode.retract": "take back", "outcome.put": "judge", "relation.put": "relate", "rule.put": "set rule",
-    "rule.drop": "drop rule",
-    "rule.ran": "run rule", "frame.put": "set frame", "frame.drop": "drop frame", "config.set": "set",
-    "session.start": "begin work", "session.end": "end work", "page.put": "change page", "page.fold": "fold page",
-    "page.rename": "rename page", "page.clean": "clean pages",
-    "erase": "erase", "erase.done": "finish erasing", "trust.set": "trust",
-    "path.branch": "branch path", "path.merge": "merge path", "path.abandon": "abandon path",
-    "path.compact": "close path", "path.reopen": "reopen path", "graph.put": "change graph",
-    "graph.merge": "merge nodes", "graph.unmerge": "part nodes", "ledger.begin": "begin", "ledger.seal": "compact",
-    "ledger.torn": "set aside what a crash left", "ledger.time": "doubt times", "ledger.prune": "prune",
-    "ledger.restore": "restore", "ledger.repair": "repair", "ledger.copy": "back up", _ASK: "ask", _ANSWER: "answer",
-    _GRANT: "approve",
-    _REFUSE: "attempt",
+    "rule.drop": "drop rule", "rule.ran": "run rule", "frame.put": "set frame", "frame.drop": "drop frame",
+    "config.set": "set", "session.start": "begin work", "session.end": "end work", "page.put": "change page",
+    "page.fold": "fold page", "page.rename": "rename page", "page.clean": "clean pages", "erase": "erase",
+    "erase.done": "finish erasing", "trust.set": "trust", "path.branch": "branch path", "path.merge": "merge path",
+    "path.abandon": "abandon path", "path.compact": "close path", "path.reopen": "reopen path",
+    "graph.put": "change graph", "graph.merge": "merge nodes", "graph.unmerge": "part nodes", "ledger.begin": "begin",
+    "ledger.seal": "compact", "ledger.torn": "set aside what a crash left", "ledger.time": "doubt times",
+    "ledger.prune": "prune", "ledger.restore": "restore", "ledger.repair": "repair", "ledger.copy": "back up",
+    _ASK: "ask", _ANSWER: "answer", _GRANT: "approve", _REFUSE: "attempt",
 }  # fmt: skip
 
 Find = Callable[[str], Review | None]
@@ -81,7 +78,6 @@ class AuditLine(Displayable):
 
     @classmethod
     def from_dict(cls, given: Any) -> AuditLine:
-        """The line that `to_dict` gave."""
         if type(given) is not dict or given.keys() != _FIELDS:
             raise Refused(f"not an audit line: it must be an object with {', '.join(sorted(_FIELDS))}")
         for name in ("at", "by", "action", "op", "hash", "trust", "user"):

@@ -5,8 +5,6 @@ views of it; a view's own fields are in `views.<view>`.
 
 Each version of a belief has its own `id`; the `key` is the caller's name for it and stays. The `data` and `views` of a
 returned belief are the caller's own copy: changing them changes nothing in the memory.
-
-A belief's past: its versions, the changes between two moments, and why it is believed.
 """
 
 from __future__ import annotations
@@ -258,8 +256,6 @@ Moment = int | str | datetime
 
 @dataclass(frozen=True, slots=True)
 class Version(Displayable):
-    """One version of a belief."""
-
     seq: int
     at: str
     op: str

@@ -76,9 +76,6 @@ def _listed(method: Callable[..., list[T]]) -> Callable[..., list[T]]:
     return listed
 
 
-# -- as plain data ---------------------------------------------------------------------------------------------------
-
-
 def plain(value: Any) -> Any:
     """A value as lists, dictionaries, texts and numbers."""
     if value is None or isinstance(value, str | int | float):
@@ -103,9 +100,6 @@ def fields_of(record: object) -> dict[str, Any]:
     if "withheld" in found and found["withheld"] is None:
         del found["withheld"]
     return found
-
-
-# -- as a table ------------------------------------------------------------------------------------------------------
 
 
 def html_of(value: Any) -> str:
@@ -172,9 +166,7 @@ def _readable(text: str) -> str:
     """The text without what no page can carry: control characters and lone surrogates."""
     if text.isprintable():
         return text
-    return "".join(
-        " " if each.isspace() else each if each.isprintable() or each in _JOINERS else "�" for each in text
-    )  # fmt: skip
+    return "".join(" " if each.isspace() else each if each.isprintable() or each in _JOINERS else "�" for each in text)
 
 
 def counted(kinds: Iterable[str]) -> str:

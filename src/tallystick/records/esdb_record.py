@@ -126,5 +126,4 @@ class WalEvent:
 
 
 def belief_status(status: str) -> str:
-    """The belief's status for a record's status."""
     return status if status in STATUSES else UNKNOWN

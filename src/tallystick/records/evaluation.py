@@ -69,7 +69,6 @@ class Verdict(Displayable):
         return not self.wrong
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
         return self.asked.to_dict() | {
             "line": self.asked.line, "passed": self.passed, "places": dict(self.places), "wrong": list(self.wrong)
         }  # fmt: skip
@@ -110,14 +109,10 @@ class Verdicts(list[Verdict]):
         return sum(places) / len(places) if places else None
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, for printing or sending."""
         return {
             "questions": len(self), "passed": self.passed, "wanted": self.wanted, "found": self.found,
             "share": self.share, "mean_place": self.mean_place, "verdicts": [verdict.to_dict() for verdict in self],
         }  # fmt: skip
-
-
-# -- checks ------------------------------------------------------------------------------------------------------------
 
 
 def checked(given: Mapping[str, Any], known: Mapping[str, Callable[[str, Any], Any]]) -> dict[str, Any]:

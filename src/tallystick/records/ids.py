@@ -38,7 +38,6 @@ def ulid_random(sixteen_bytes: bytes) -> str:
 
 
 def event_id(ts: str) -> str:
-    """A new id for an event of that time."""
     return ulid_time_of(ts) + ulid_random(os.urandom(16))
 
 

@@ -29,7 +29,6 @@ class PageEntry(Displayable):
 
     @property
     def is_current(self) -> bool:
-        """Neither superseded nor retracted."""
         return not (self.superseded_by or self.is_retracted)
 
     def __repr__(self) -> str:
@@ -120,12 +119,10 @@ class Compaction(Displayable):
 
     @property
     def is_any(self) -> bool:
-        """True if anything changes."""
         return bool(self.diff)
 
     @property
     def is_acceptable(self) -> bool:
-        """True if nothing is lost."""
         return not self.losses
 
     def __repr__(self) -> str:

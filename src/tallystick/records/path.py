@@ -79,7 +79,6 @@ class MemoryPath(Displayable):
 
     @property
     def state(self) -> str:
-        """open, merged, abandoned or closed."""
         if self.merged_into:
             return MERGED
         if self.abandoned_reason:
@@ -92,7 +91,6 @@ class MemoryPath(Displayable):
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> MemoryPath:
-        """The path that `to_dict` gave."""
         if "path_id" not in raw or "created_at" not in raw:
             raise Refused("not a path: it must be an object with at least path_id and created_at")
         odd = sorted(ascii(name)[:40] for name in raw.keys() - _FIELDS)

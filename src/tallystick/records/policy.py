@@ -143,7 +143,6 @@ class Policy(Displayable):
         object.__setattr__(self, "quarantined", frozenset(kept_out))
 
     def usual(self, cell: str, trust: str) -> str:
-        """The entry of the table."""
         return self.table[cell][trust]
 
     def first(self, cell: str, trust: str, by: str, subject: Subject) -> tuple[int, Rule] | None:
@@ -184,8 +183,7 @@ def cell_of(noun: str, verb: str) -> str:
     cell = verb if noun == BELIEF else f"{noun}.{verb}"
     if cell not in _CELLS:
         raise Refused(
-            f"cannot {verb} a {noun}; run `tallystick review policy --matrix` to list all actions",
-            "unsupported",
+            f"cannot {verb} a {noun}; run `tallystick review policy --matrix` to list all actions", "unsupported"
         )
     return cell
 

@@ -30,8 +30,6 @@ _SHORT = 6  # digits of a proposal's id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal(Displayable):
-    """One proposal about a few memories."""
-
     derived = ("id",)
 
     kind: str

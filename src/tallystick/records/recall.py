@@ -1,22 +1,12 @@
-"""Recall: the query, its hits (the best first; or none, and the closest), and the frame that is filled with them.
+"""Recall: the query, its hits (the best first; or none, and the closest), its receipt, and frames.
 
 The text of a filled frame is within the budget, or empty. Whatever was found and is not in it is in `dropped` with the
 reason: all that was guaranteed, and the best of the rest; `more` counts the others.
 
-The use of memories, the events that record it, and the receipt of one recall.
-
 A receipt says what a recall served; an outcome, whether it helped; a fading, that episodes were archived. None of them
-changes what is remembered. A receipt names what was served by id. The question is kept only on request.
-
-    receipt.put/1    {"receipts": [a receipt's body, …]}
-    outcome.put/1    {"ids": […], "signal": 0 to 1, "weight": above 0, "user": …, "reason"?: …, "path"?: …}
-                     with "again": true it was only stated again: more recent and more used, but not surer
-    episode.fade/1   {"ids": […], "user": …, "reason"?: …}
-
-Ids are those of sources: a belief's version, an episode's event. Text (a question, a reason) is in an event by itself,
-so that an erasure empties no more than it must.
-
-A frame: how to recall for a purpose. Construct it and it is valid.
+changes what is remembered. What was served is named by the ids of sources (a belief's version, an episode's event); the
+question is kept only on request. Text (a question, a reason) is in an event by itself, so that an erasure empties no
+more than it must.
 """
 
 from __future__ import annotations
@@ -131,7 +121,6 @@ class RecallResult(list[Hit]):
         return f"<p>Nothing fits. Nearest:</p>{found}" if self.nothing_fits else found
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
         return {
             "question": self.question, "frame": self.frame, "fit": self.fit, "floor": self.floor,
             "hits": [hit.to_dict() for hit in self], "nearest": [hit.to_dict() for hit in self.nearest],
@@ -154,11 +143,9 @@ class Replayed(Displayable):
 
     @property
     def is_the_same(self) -> bool:
-        """True if it was repeated with the same answer."""
         return self.was_put and not self.differs
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
         return {
             "receipt": self.receipt, "question": self.question, "is_the_same": self.is_the_same,
             "served": [each if isinstance(each, str) else each.to_dict() for each in self.served],
@@ -389,9 +376,6 @@ def _json(value: object) -> str:
         raise Refused(f"a frame must be JSON: {error}") from None
 
 
-# -- relations between two memories, as they were stated ---------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Related:
     """One relation, and the event that recorded it."""
@@ -407,7 +391,6 @@ class Related:
     event: str
 
     def body(self) -> dict[str, Any]:
-        """The body of its event."""
         body = {"user": self.user, "ids": list(self.ids), "relation": self.relation}
         return body | ({"path": self.path} if self.path else {})
 

@@ -138,7 +138,6 @@ class Approval(Displayable):
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Approval:
-        """The approval that `to_dict` gave."""
         known = {each.name for each in fields(cls)}
         given: object = raw
         if not isinstance(given, Mapping) or set(given) != known:
@@ -158,7 +157,6 @@ class Applied(Displayable):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The versions that it stated."""
         bodies = (event.body for event in self.events if event.body)
         return tuple(body["belief"]["id"] for body in bodies if "belief" in body)
 

@@ -61,7 +61,6 @@ class Finding(NamedTuple):
     seq: int  # the event that recorded the finding
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, for printing or sending."""
         return {name: plain(getattr(self, name)) for name in self._fields}
 
     def _repr_html_(self) -> str:

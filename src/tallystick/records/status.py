@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
@@ -12,8 +12,6 @@ from tallystick.records.episode import Episode
 
 @dataclass(frozen=True, slots=True)
 class PendingReview:
-    """A pending review, in short."""
-
     id: str
     asks: str
     trust: str  # of the requester
@@ -101,8 +99,6 @@ class Defect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report(Displayable):
-    """The result of a verification."""
-
     ok: bool
     events: int
     first: int
@@ -113,6 +109,3 @@ class Report(Displayable):
     outside: bool  # whether one of them is kept outside the folder
     bad: Defect | None
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "bad": self.bad._asdict() if self.bad else None}

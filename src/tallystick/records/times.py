@@ -162,8 +162,6 @@ class Times:
         early, late = min(each.earliest for each in old), max(each.latest for each in old)
         return [Span(old[0].first, old[-1].last, early, late, old[0].at), *found[-_SPANS + 1 :]]
 
-    # -- reading -----------------------------------------------------------------------------------------------------
-
     def doubts(self, seq: int) -> Span | None:
         """The doubted events that include this one."""
         place = bisect_right(self.doubted, seq, key=lambda each: each.first) - 1
@@ -207,8 +205,6 @@ class Times:
         if clock >= self.latest or clock >= earlier(self.latest):
             return ""
         return f"events are dated up to {self.latest[:16]}Z, and this machine's clock says {clock[:16]}Z"
-
-    # -- saving ------------------------------------------------------------------------------------------------------
 
     def dump(self) -> dict[str, Any]:
         return {

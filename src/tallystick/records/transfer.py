@@ -46,11 +46,9 @@ class Imported(Displayable):
 
     @property
     def is_nothing(self) -> bool:
-        """True if nothing new was imported."""
         return not (self.episodes or self.beliefs or self.paths)
 
     def __add__(self, other: Imported) -> Imported:
-        """Two imports as one."""
         numbers = ("files", "conversations", "episodes", "beliefs", "quarantined", "known")
         skipped = self.skipped + other.skipped
         return Imported(

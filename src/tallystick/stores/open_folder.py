@@ -188,14 +188,10 @@ class OpenFolder:
             return None
         if "receipts" in event.body:
             return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
-        if "ids" in event.body or event.op.startswith(_SAYS_WHOSE):
+        if "ids" in event.body or "review" in event.body or event.op.startswith(_SAYS_WHOSE):
             return str(event.body.get("user", OWNER))
-        if "episode" in event.body:
-            return str(event.body["episode"].get("user", OWNER))
-        if "review" in event.body:
-            return str(event.body.get("user", OWNER))
-        if "belief" in event.body:
-            return str(event.body["belief"].get("user", OWNER))
+        if stated := event.body.get("episode") or event.body.get("belief"):
+            return str(stated.get("user", OWNER))
         with self.known() as known:
             return known.owner(str(event.body.get("id", "")))
 

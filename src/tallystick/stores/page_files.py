@@ -5,9 +5,8 @@ perhaps a hidden file ending in `.new`, which the next listing removes. Nothing 
 file that changed since it was read is not overwritten; if somebody wrote into it at the very moment, that is restored,
 and read with the next look.
 
-Erasure on pages: the entries of erased beliefs are cut out of every page, here and in copies.
-
-It is done under the ledger's lock, before the erasure counts as done, and doing it twice is doing it once.
+The entries of erased beliefs are cut out of every page, here and in copies, under the ledger's lock and before the
+erasure counts as done. Doing it twice is doing it once.
 """
 
 from __future__ import annotations
@@ -51,8 +50,6 @@ class Stamp(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file as it was read."""
-
     data: bytes
     stamp: Stamp
 
@@ -74,8 +71,6 @@ class PageFolder:
 
     def __init__(self, root: Path, disk: Disk) -> None:
         self.root, self._disk = root, disk
-
-    # -- reading -----------------------------------------------------------------------------------------------------
 
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:
         """Every `.md` in it, with its status. Half-written files of a crash are removed on the way."""
@@ -127,8 +122,6 @@ class PageFolder:
             raise NoPage(f"cannot be read: {error.strerror}") from None
         finally:
             os.close(fd)
-
-    # -- writing -----------------------------------------------------------------------------------------------------
 
     def write(self, path: str, data: bytes, before: Read | None) -> Stamp:
         """Replace what was read with `data`. Raced, if the file has changed since."""
@@ -225,7 +218,6 @@ def _why_not(path: Path, error: OSError) -> str:
 
 
 # -- erasure -----------------------------------------------------------------------------------------------------------
-
 
 _ID = re.compile(ID.encode())
 _TRIES = 5

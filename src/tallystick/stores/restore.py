@@ -22,8 +22,7 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
     home = ring.home(name) if name else None
     if home and home != folder.resolve() and ledger_id(Folder(home)) == name:  # each would call the other forged
         raise Refused(
-            f"this ledger is pinned at {home}: restore it there, or open the copy where it is (--folder COPY)",
-            "state",
+            f"this ledger is pinned at {home}: restore it there, or open the copy where it is (--folder COPY)", "state"
         )
     restore_from(folder, source, by=by, clock=clock, erased=frozenset(ring.erased(name) if name else ()))
     (folder / "vectors" / "swept").unlink(missing_ok=True)  # of which erasures the vectors know is another question now

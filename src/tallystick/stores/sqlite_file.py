@@ -92,9 +92,6 @@ def _restart() -> None:
 os.register_at_fork(after_in_child=_restart)
 
 
-# -- the file ----------------------------------------------------------------------------------------------------------
-
-
 class SQLiteFile:
     """`verify` checks a connection that was just opened, before anything is set on it, and refuses a foreign file."""
 
@@ -249,9 +246,6 @@ def sqlite_error(path: Path | str, code: int, reason: str) -> TallystickError | 
     return None
 
 
-# -- its tables --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The columns that a store's main table must have, and the statements that create the rest of the file."""
@@ -372,9 +366,6 @@ def cell(value: object) -> object:
     return orjson.dumps(value).decode()
 
 
-# -- the store ---------------------------------------------------------------------------------------------------------
-
-
 class SQLiteStore(ABC):
     """A store that is one such file. `async with` creates it if need be, and closes it."""
 
@@ -386,10 +377,7 @@ class SQLiteStore(ABC):
         """Create the tables, and convert those of a file made elsewhere, inside the caller's transaction."""
 
     async def bootstrap(self) -> None:
-        """Create the file, its folders and its tables. Again is the same as once. A file made elsewhere is converted.
-
-        A file that does not fit is refused, and left as it is.
-        """
+        """Create the file and its tables, or convert a file made elsewhere. One that does not fit is left as it is."""
         at = stamp(self._clock())
 
         def build(conn: sqlite3.Connection) -> None:
@@ -401,10 +389,7 @@ class SQLiteStore(ABC):
         await self._file.run_alone(build, self._shape.fit)
 
     async def health(self) -> StoreHealth:
-        """The health of the store, also before `bootstrap`. Creates nothing, waits for nobody, counts what is current.
-
-        A file that is damaged or missing is a finding, not an error.
-        """
+        """The health of the store. Creates nothing, waits for nobody; a damaged or missing file is a finding."""
         self._file.must_be_open()
         return await asyncio.to_thread(_health_of, self.path, self._shape)
 

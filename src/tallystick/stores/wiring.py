@@ -24,8 +24,6 @@ _LONGEST = 1_000_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """The configured stores."""
-
     memory: MemoryStore | None = None
     facts: FactStore | None = None
 

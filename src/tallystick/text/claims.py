@@ -103,10 +103,7 @@ def corrects(new_text: str, old_text: str, new_triple: tuple[str, ...] = (), old
 
 
 def is_repeat(one: str, other: str) -> bool:
-    """Whether two texts have the same gist: the same in nearly the same words.
-
-    Never when a number, a date, a name, a denial or any other word that counts differs or is in another place.
-    """
+    """Whether two texts have the same gist: no number, date, name, denial or other word that counts differs."""
     return one == other or gist(one) == gist(other)
 
 
@@ -150,9 +147,6 @@ def _content_words(words: list[Word]) -> list[str]:
     return kept
 
 
-# --- from a reading to a claim
-
-
 def _claim(reading: grammar.Reading) -> Claim | None:
     subject = " ".join(_in_order(reading.subject))
     if not subject:
@@ -184,9 +178,6 @@ def _in_order(words: list[Word]) -> list[str]:
         elif word not in grammar.ARTICLES and kind not in (kinds.OWNER, kinds.COMMA):
             kept.append(word.replace("_", " "))
     return [word for part in reversed(parts) for word in part]
-
-
-# --- conflicts
 
 
 def _is_past(predicate: str) -> bool:
@@ -291,7 +282,6 @@ def _ranked(words: list[str]) -> tuple[str, ...]:
 # How a predicate begins, what stands for that without its time, and the time.
 _TENSES = (("did ", "", "was"), ("was", "is", "was"), ("will be", "is", "will"), ("will ", "", "will"))
 
-
 _KINDS = {NUMBER: "number", kinds.DATE: "date", kinds.TIME: "date", kinds.WEEKDAY: "date", kinds.MONTH: "date"}
 
 
@@ -355,7 +345,6 @@ def _two_wordings(one: Claim, other: Claim, words: set[str], other_words: set[st
 
 
 # --- opposites: two words of which only one can be true of a thing; in lowercase, verbs in their bare form
-
 
 _PAIRS = """
 enabled/disabled on/off open/closed opened/closed open/shut allowed/forbidden permitted/forbidden allowed/banned

@@ -110,7 +110,6 @@ def singular(word: str) -> str:
 
 # -- one short sentence ------------------------------------------------------------------------------------------------
 
-
 LONGEST = 60  # words
 
 _MOMENTS = frozenset((kinds.DATE, kinds.TIME, kinds.WEEKDAY, kinds.MONTH))
@@ -118,8 +117,6 @@ _CLOCKED = set_of("start begin end finish open close expire arrive depart leave 
 
 
 class Reading(NamedTuple):
-    """The parts of a sentence."""
-
     subject: list[Word]
     predicate: str
     value: list[Word]

@@ -57,7 +57,6 @@ def without_possessive(word: str) -> str:
 
 
 def telling(text: str) -> list[str]:
-    """The words without stop words."""
     return [word for word in words(text) if word not in STOP]
 
 

@@ -1,7 +1,5 @@
 """Word lists of the English extractor, in lowercase. Lists and no rules."""
 
-from __future__ import annotations
-
 from tallystick.text.words import Phrases, set_of as set_of
 
 # --- sentences that are not read
@@ -46,10 +44,10 @@ OPENERS = set_of(
 LEADS = Phrases(  # several words
     "as i said", "like i said", "as you know", "to be honest", "by the way", "in fact", "of course", "you know",
     "i mean", "i must say", "i have to say", "i just wanted to say that", "just so you know", "for the record",
-    "these days", "at the moment", "right now", "please remember that",
-    "please remember", "please note that", "keep in mind that", "please keep in mind that", "don't forget that",
-    "for future reference", "in the meantime", "fun fact", "thank you", "remember that",
-    "note that", "i told you that", "i changed my mind", "i've changed my mind", "turns out",
+    "these days", "at the moment", "right now", "please remember that", "please remember", "please note that",
+    "keep in mind that", "please keep in mind that", "don't forget that", "for future reference", "in the meantime",
+    "fun fact", "thank you", "remember that", "note that", "i told you that", "i changed my mind",
+    "i've changed my mind", "turns out",
 )  # fmt: skip
 HEDGES = Phrases(
     "i think that", "i think", "i believe that", "i believe", "i guess that", "i guess", "i suppose that", "maybe",
@@ -122,8 +120,7 @@ RELATIONS = {
     for word in words.split()
 }  # fmt: skip
 WOMEN = set_of(
-    "sister mother mum mom mama mommy mummy daughter wife girlfriend fiancée aunt niece grandmother grandma"
-    " granny"
+    "sister mother mum mom mama mommy mummy daughter wife girlfriend fiancée aunt niece grandmother grandma granny"
 )
 MEN = set_of("brother father dad papa daddy son husband boyfriend fiancé uncle nephew grandfather grandpa")
 KIN_ADJECTIVES = set_of(

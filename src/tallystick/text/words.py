@@ -320,7 +320,6 @@ _NAMES = {number: name.capitalize() for name, number in reversed(_MONTHS.items()
 
 # -- tokens with their positions ---------------------------------------------------------------------------------------
 
-
 BLOT = "\ufffc"  # in the place of each character that must not be read
 
 _PIECE = re.compile(r"[^\s—–]+|[—–]")

@@ -67,12 +67,10 @@ def keys_in(head: RecordFields) -> Iterator[tuple[str, str]]:
 
 
 def record_of(part: str, raw: Mapping[str, Any]) -> Any:
-    """The record that a dictionary tells."""
     return KINDS[part].from_dict(raw)
 
 
 def record_in(part: str, line: bytes) -> Any:
-    """The record in a line."""
     raw, kind = orjson.loads(line), KINDS[part]
     if part in NORMAL and is_normal(line, raw, kind):
         return kind.judged(raw)
@@ -246,7 +244,6 @@ class GraphEnvelope(Displayable):
         return found if found.to_bytes() == data else None
 
     def to_dict(self) -> RecordFields:
-        """All of it, as JSON has it."""
         whole: RecordFields = orjson.loads(self.to_bytes())
         return whole
 
@@ -286,9 +283,6 @@ def _profile(given: Any) -> MemoryProfile | None:
 def _placed(error: Refused, part: str, number: int) -> Refused:
     """The error with the place in front."""
     return error.reworded(f"{part}[{number}]: {error}")
-
-
-# -- our own files --------------------------------------------------------------------------------------------------
 
 
 class _NotOurs(Exception):

@@ -92,7 +92,6 @@ class MemoryEvent(Displayable):
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> MemoryEvent:
-        """The event that `to_dict` gave."""
         fault = fault_in(raw)
         if fault:
             raise Refused(f"not a memory event: {fault}")

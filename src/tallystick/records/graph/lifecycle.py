@@ -70,7 +70,6 @@ class LifecycleAction(Displayable):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> LifecycleAction:
-        """The action that `to_dict` gave."""
         _must_have(given, cls, "action")
         return cls(**given)
 
@@ -106,12 +105,16 @@ class LifecycleApproval(Displayable):
         """Its name: the same for every copy of it."""
         return digest_of(self.to_dict())[:32]
 
+    @property
+    def event_id(self) -> str:
+        """The id of the event of the approved action: a log refuses a second one."""
+        return f"applied-{self.marker}"
+
     def covers(self, action: LifecycleAction) -> bool:
         return self.action_digest == action.digest
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> LifecycleApproval:
-        """The approval that `to_dict` gave."""
         _must_have(given, cls, "approval")
         return cls(**given)
 

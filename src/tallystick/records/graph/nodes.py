@@ -8,9 +8,8 @@ any machine and any day.
 A node that turned out to be the same as another says so in `merged`; the other lists in `absorbed` which names came
 from where, so that a merge can be undone.
 
-`is_normal` checks a dictionary without making the record: what it accepts, `from_dict` takes and `to_dict` gives back
-as it is. It may reject what is valid; then the record is made, and settles it. So hundreds of thousands can be checked
-in the time that thousands are made.
+`is_normal` checks a dictionary without making the record, in a small part of the time: what it accepts, `from_dict`
+takes and `to_dict` gives back as it is. It may reject what is valid; then the record is made, and settles it.
 """
 
 from __future__ import annotations
@@ -84,7 +83,6 @@ class _Record(Displayable):
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
-        """The record that `to_dict` gave."""
         what = cls.__name__.removeprefix("Memory").lower()
         try:
             found = _split(cls, given)
@@ -220,9 +218,6 @@ def edge_id(source: str, kind: str, target: str) -> str:
     return "e-" + sha256(orjson.dumps([source, kind, target])).hexdigest()[:24]
 
 
-# -- fields ----------------------------------------------------------------------------------------------------------
-
-
 def line_of(record: Mapping[str, Any]) -> bytes:
     """A record as one line, without its newline: keys sorted, so that equal records are equal bytes."""
     return to_keep(orjson.dumps(record, option=orjson.OPT_SORT_KEYS))
@@ -281,7 +276,6 @@ def is_settled(moment: str) -> bool:
 
 
 def _check_common(record: Any) -> None:
-    """Check what the kinds of record have in common."""
     must_be_name("id", record.id)
     must_be_name("kind", record.kind)
     must_be_text("label", record.label)
@@ -376,10 +370,6 @@ def _is_texts(value: object) -> bool:
     return type(value) is list and set(map(type, value)) == {str}
 
 
-def _is_object(value: object) -> bool:
-    return type(value) is dict and value != {}
-
-
 def _is_weight(value: object) -> bool:
     return type(value) is float and value >= 0 and value != 1.0 and str(value) != "-0.0"
 
@@ -392,23 +382,15 @@ def _is_source(value: object) -> bool:
     return type(value) is dict and value != {} and _all_pass(value, _SOURCE)
 
 
-def _never(_value: object) -> bool:
-    return False
-
-
-_SOURCE: Judges = {"sources": _is_texts, "by": _is_name, "at": _is_moment, "schema_version": _never}
+_NEVER = dict.fromkeys(("schema_version", "merged", "absorbed", "led"), lambda _: False)
+_SOURCE: Judges = {**_NEVER, "sources": _is_texts, "by": _is_name, "at": _is_moment}
 _COMMON: Judges = {
-    "id": _is_name, "kind": _is_name, "label": _is_name, "properties": _is_object, "provenance": _is_source,
-    "schema_version": _never,
+    **_NEVER, "id": _is_name, "kind": _is_name, "label": _is_name, "provenance": _is_source,
+    "properties": lambda value: type(value) is dict and value != {},
 }  # fmt: skip
 _FOR_A_TIME: Judges = {**_COMMON, "weight": _is_weight, "valid_from": _is_moment, "valid_to": _is_moment}
 _NORMAL: dict[type[Any], tuple[Judges, frozenset[str]]] = {
-    MemoryNode: (
-        {**_FOR_A_TIME, "aliases": _is_texts, "merged": _never, "absorbed": _never}, frozenset(MemoryNode.always),
-    ),
-    MemoryEdge: (
-        {**_FOR_A_TIME, "source": _is_name, "target": _is_name, "led": _never}, frozenset(MemoryEdge.always),
-    ),
+    MemoryNode: ({**_FOR_A_TIME, "aliases": _is_texts}, frozenset(MemoryNode.always)),
+    MemoryEdge: ({**_FOR_A_TIME, "source": _is_name, "target": _is_name}, frozenset(MemoryEdge.always)),
     MemoryProfile: (_COMMON, frozenset(MemoryProfile.always)),
-    Provenance: (_SOURCE, frozenset()),
-}  # fmt: skip
+}

@@ -44,10 +44,7 @@ async def create_engine(db_path: str | os.PathLike[str], *, echo: bool = False) 
 
 
 async def create_test_engine() -> AsyncEngine:
-    """An engine for a database in memory, with all tables created.
-
-    Every connection is the same one, so that all see the same database; it is gone when the engine is disposed of.
-    """
+    """An engine for a database in memory with all tables. Every connection is the same one, and sees the same."""
     url = URL.create("sqlite+aiosqlite", database=":memory:")
     engine = create_async_engine(url, poolclass=StaticPool, connect_args=_SAME_THREAD)
     prepare(engine.sync_engine)

@@ -8,20 +8,7 @@ an *archived* block loses its tags, edges and contradictions, though its row sta
 day are text, ISO 8601 in UTC. JSON is text. SQLite has no booleans: `resolved` is 0 or 1.
 """
 
-from __future__ import annotations
-
-from sqlalchemy import (
-    REAL,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+from sqlalchemy import REAL, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text, UniqueConstraint
 
 __all__ = ["block_tags", "blocks", "contradictions", "edges", "frames", "metadata", "sessions", "system_config"]
 
@@ -107,10 +94,7 @@ sessions = Table(
 )
 
 system_config = Table(
-    "system_config",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+    "system_config", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False)
 )
 
 Index("idx_blocks_status", blocks.c.status)

@@ -35,8 +35,6 @@ Query = Callable[Concatenate[Connection, P], R]
 
 
 class Lifted(Protocol[P, R]):
-    """A query to be awaited."""
-
     def __call__(self, conn: AsyncConnection, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]: ...
 
 

@@ -57,14 +57,12 @@ _MOST = 2**63 - 1
 
 
 def _fetch(conn: Connection, query: Select[Any]) -> list[dict[str, Any]]:
-    """Every row that `query` finds."""
     result = conn.execute(query)
     names = [str(name) for name in result.keys()]  # noqa: SIM118  (of a result, not of a dictionary)
     return [dict(zip(names, row, strict=True)) for row in result]
 
 
 def _fetch_one(conn: Connection, query: Select[Any]) -> dict[str, Any] | None:
-    """The row that `query` finds, if any."""
     return next(iter(_fetch(conn, query)), None)
 
 
@@ -80,9 +78,6 @@ def _given(values: Sequence[Any]) -> ColumnElement[str]:
 def _given_once(values: Sequence[str]) -> Select[str]:
     """The same for a read that uses the list more than once: from a common table."""
     return select(select(_given(values)).cte("given").c.value)
-
-
-# -- blocks ------------------------------------------------------------------------------------------------------------
 
 
 def insert_block(
@@ -123,10 +118,7 @@ def block_exists(conn: Connection, block_id: str) -> bool:
 
 
 def get_active_blocks(conn: Connection, *, min_last_reinforced_at: float | None = None) -> list[dict[str, Any]]:
-    """Fetch all active blocks, in the order of their insertion, without their embeddings.
-
-    With `min_last_reinforced_at`, only those that were reinforced after it.
-    """
+    """Fetch the active blocks as they were inserted, without embeddings; with a minimum, those reinforced after it."""
     return _fetch(conn, _active(select(*_LIGHT), min_last_reinforced_at))
 
 
@@ -224,9 +216,6 @@ def _active(query: Select[Any], after: float | None) -> Select[Any]:
     return query.where(blocks.c.last_reinforced_at > number("min_last_reinforced_at", after))
 
 
-# -- tags --------------------------------------------------------------------------------------------------------------
-
-
 def add_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
     """Add tags to a block; one that it has already is left as it is. Raises IntegrityError if there is no block."""
     words("block_id", block_id)
@@ -248,9 +237,7 @@ def get_blocks_by_tag_pattern(conn: Connection, pattern: str) -> list[str]:
     gives all blocks with a tag that begins with `self/`.
     """
     if len(label("pattern", pattern).encode()) > _LONGEST_PATTERN:
-        raise Refused(
-            f"pattern is {len(pattern.encode()):,} bytes long; the limit is {_LONGEST_PATTERN:,}", "size"
-        )
+        raise Refused(f"pattern is {len(pattern.encode()):,} bytes long; the limit is {_LONGEST_PATTERN:,}", "size")
     query = select(block_tags.c.block_id).distinct().where(block_tags.c.tag.like(pattern))
     return list(conn.scalars(query.order_by(block_tags.c.block_id)))
 
@@ -264,14 +251,8 @@ def remove_tags(conn: Connection, block_id: str, tags: list[str]) -> None:
         conn.execute(delete(block_tags).where(theirs, block_tags.c.tag.in_(select(_given(gone)))))
 
 
-# -- edges -------------------------------------------------------------------------------------------------------------
-
-
 def insert_edge(conn: Connection, *, from_id: str, to_id: str, weight: float) -> None:
-    """Insert an edge, the smaller id first (see `Edge.canonical`); the other order is refused.
-
-    Raises IntegrityError if the edge already exists, or one of its blocks does not.
-    """
+    """Insert an edge, the smaller id first. IntegrityError if it already exists, or one of its blocks does not."""
     values = {
         **Edge(label("from_id", from_id), label("to_id", to_id))._asdict(),
         "weight": number("weight", weight, least=0),
@@ -299,10 +280,7 @@ def get_neighbours(conn: Connection, block_ids: list[str]) -> list[str]:
 
 
 def reinforce_edges(conn: Connection, edge_pairs: list[tuple[str, str]]) -> None:
-    """Count one more use of each edge, the smaller id first; one statement for any number of edges.
-
-    An edge named twice is counted once; a pair that has no edge changes nothing.
-    """
+    """Count one more use of each edge, the smaller id first, once each. A pair that has no edge changes nothing."""
     pairs = [Edge(*pair("edge_pairs", each)) for each in edge_pairs]
     if pairs:
         given = _given(pairs)
@@ -330,14 +308,8 @@ def _ends(known: Select[str]) -> Subquery:
     ).subquery()
 
 
-# -- contradictions ----------------------------------------------------------------------------------------------------
-
-
 def insert_contradiction(conn: Connection, *, block_a_id: str, block_b_id: str, score: float) -> None:
-    """Insert a contradiction, the smaller id first; the other order is refused.
-
-    Raises IntegrityError if it is known already, or one of its blocks does not exist.
-    """
+    """Insert a contradiction, the smaller id first. IntegrityError if it is known, or a block does not exist."""
     first, second = label("block_a_id", block_a_id), label("block_b_id", block_b_id)
     if first >= second:
         raise Refused(f"a contradiction is of two blocks, the smaller id first, not {first!r}, {second!r}", "self")
@@ -366,9 +338,6 @@ def resolve_contradiction(conn: Connection, block_a_id: str, block_b_id: str) ->
     first, second = sorted((words("block_a_id", block_a_id), words("block_b_id", block_b_id)))
     named = (contradictions.c.block_a_id == first, contradictions.c.block_b_id == second)
     conn.execute(update(contradictions).where(*named).values(resolved=1))
-
-
-# -- frames ------------------------------------------------------------------------------------------------------------
 
 
 def get_frame(conn: Connection, name: str) -> dict[str, Any] | None:
@@ -407,9 +376,6 @@ def list_frames(conn: Connection) -> list[dict[str, Any]]:
     return _fetch(conn, select(frames).order_by(frames.c.name))
 
 
-# -- sessions ----------------------------------------------------------------------------------------------------------
-
-
 def start_session(conn: Connection, *, session_id: str, task_type: str, start_active_hours: float) -> None:
     """Record the start of a session. Raises IntegrityError if there is one of that id."""
     values = {
@@ -431,9 +397,6 @@ def get_active_session(conn: Connection) -> dict[str, Any] | None:
     """Get the session that has not ended; the one begun last, should there be several. None if all have."""
     latest = (sessions.c.started_at.desc(), column("rowid", Integer).desc())  # two may begin in one microsecond
     return _fetch_one(conn, select(sessions).where(sessions.c.ended_at.is_(None)).order_by(*latest).limit(1))
-
-
-# -- settings ----------------------------------------------------------------------------------------------------------
 
 
 def get_config(conn: Connection, key: str) -> str | None:

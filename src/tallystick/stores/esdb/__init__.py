@@ -1,7 +1,5 @@
 """ESDB as chronomemory has it: `ChronoStore` and `EsdbBridge` over a ledger, and migrating its folders."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from tallystick.records.lazy import lazy_names

@@ -107,11 +107,10 @@ class EsdbBridge:
         found = self._records()
         if found is None:
             return self._from_json(name)
-        wanted = (each for each in found if each.kind == _KINDS[name] and each.status != "tombstone")
         return [
             EsdbRecord(each.id, each.kind, each.status, each.confidence, each.label, each.data, list(each.evidence))
-            for each in wanted
-        ]
+            for each in found if each.kind == _KINDS[name] and each.status != "tombstone"
+        ]  # fmt: skip
 
     def _records(self) -> list[ChronoRecord] | None:
         """The records of the store; None, if JSON is to be served."""

@@ -6,8 +6,8 @@ left of such a folder into another memory.
 
 Its events are recorded again, in their order and with their times, after a first line with the old file's digest; the
 old files stay in `sealed/` until an erasure removes them. What our rules have no place for (a confidence of 7.5, an
-unknown field) is kept as data, see `exchange.chronomemory_values`, and reported by a `TakeoverWarning`. The new ledger
-is completed next to the old one and replaces it in one rename, so a crash or a full disk leaves the old folder or the
+unknown field) is kept as data, see `chronomemory.fitted`, and reported by a `TakeoverWarning`. The new ledger is
+completed next to the old one and replaces it in one rename, so a crash or a full disk leaves the old folder or the
 new one.
 """
 

@@ -79,13 +79,8 @@ class ChronoStore:
         assert self._folder is not None
         return self._folder
 
-    # -- writing -----------------------------------------------------------------------------------------------------
-
     def upsert(self, record: ChronoRecord) -> WalEvent:
-        """Put a record in place of the one with its id, or as a new one; return its event.
-
-        The same record again changes nothing and writes nothing.
-        """
+        """Put a record, in place of the one with its id; return its event. The same record again writes nothing."""
         if not isinstance(record, ChronoRecord):
             raise Refused(f"upsert takes a ChronoRecord, not {type(record).__name__}")
         if self.recursion_depth:
@@ -138,8 +133,6 @@ class ChronoStore:
         """Erase the words of every version of a record; return the number of erased events. The chain stays valid."""
         folder = self.folder
         return folder.ledger.erase(lambda: decide.erase(folder.state, [record_id]))
-
-    # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, record_id: str, *, believed_at: Moment | None = None) -> ChronoRecord | None:
         """A copy of the record, tombstone or not; None if there never was one."""
@@ -214,8 +207,6 @@ class ChronoStore:
             found = known.query(status="")
             return [_record(known, each).to_dict() for each in found if each.status != "tombstone"]
 
-    # -- care --------------------------------------------------------------------------------------------------------
-
     def chain_valid(self) -> bool:
         """True if every line of the log is as it was written, from the first to the last."""
         try:
@@ -263,7 +254,7 @@ class ChronoStore:
         except ValueError as error:
             raise Refused(f"{path}: {error}", "file") from None
         for fault in faults:
-            warnings.warn(f"{path.name}, item {fault.index}: {fault.reason}", SkippedRecord, stacklevel=4)
+            warnings.warn(f"{path.name}, {fault}", SkippedRecord, stacklevel=4)
         with self.folder.ledger.batch():
             taken = sum(self._migrate_item(item, f"migrated from {path.name}") for item in items)
         return taken, len(items) - taken + len(faults)
@@ -308,6 +299,4 @@ def _wal_event(known: Beliefs, event: Event, prev_hash: str) -> WalEvent:
     if version is None or version.user != OWNER or version.path or version.seq != event.seq:
         return WalEvent(event.seq, event.ts, op, prev_hash=prev_hash, hash=event.hash)
     record = _record(known, version)
-    return WalEvent(
-        event.seq, event.ts, op, record.id, record.to_dict(), prev_hash, event.hash, record.recursion_depth
-    )  # fmt: skip
+    return WalEvent(event.seq, event.ts, op, record.id, record.to_dict(), prev_hash, event.hash, record.recursion_depth)

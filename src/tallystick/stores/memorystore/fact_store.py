@@ -1,25 +1,15 @@
 """Facts in one SQLite file: `SQLiteFactStore(path=Path("./.facts"))`.
 
-`apply_delta` is one transaction: all of it happens, or the old fact stays. Nothing is ever removed: a replaced fact is
-closed and names its successor. Applying a delta again changes nothing, and a retracted fact stays retracted, however
-often its episodes are consolidated again. A delta reaches only its own user's facts.
-
-What this store cannot know: whether a delta's episodes exist.
-
-    facts            one row for each version of a fact. None is ever removed: it is closed (`ended_at`, `status`), and
-                     `next` leads to its successor
-    fact_sources     the episodes each row was promoted from, and a digest of what it states
-    fact_noops       deltas that changed nothing
-    facts_versions   the columns that plans added
+`apply_delta` is one transaction: all of it happens, or the old fact stays. Nothing is ever removed: each version of a
+fact is a row; one that was replaced is closed (`ended_at`, `status`), and `next` leads to its successor. Applying a
+delta again changes nothing, and a retracted fact stays retracted, however often its episodes are consolidated again. A
+delta reaches only its own user's facts. What this store cannot know: whether a delta's episodes exist.
 
 A row keeps its own step of the lineage; the steps before it are read from its predecessors, so that the thousandth
 version of a fact is written as fast as the first. No lookup scans.
 
 Two times are kept apart: `valid_from` and `valid_to` say when a thing was true, `believed_from` and `ended_at` when the
 fact was current. `said_to` is the end that was stated; `valid_to` includes later corrections.
-
-A file made elsewhere has one row for each fact, under `fact_id`. `bootstrap` converts it: all of it, or the file is
-left as it is.
 """
 
 from __future__ import annotations
@@ -39,18 +29,10 @@ from tallystick.decide.facts import given_id, must_be_met, placed
 from tallystick.records import json as strict_json
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import Clock, parse_moment, stamp, system_clock
-from tallystick.records.delta import (
-    AddDelta,
-    DeleteDelta,
-    Delta,
-    NoopDelta,
-    UpdateDelta,
-    check_provenance,
-    read_delta,
-)
+from tallystick.records.delta import AddDelta, DeleteDelta, Delta, NoopDelta, UpdateDelta, check_provenance, read_delta
 from tallystick.records.episode import checked
 from tallystick.records.errors import Damaged, MemoryScopeError, NotFound, Refused
-from tallystick.records.fact import Fact, FactPattern
+from tallystick.records.fact import TRIPLE, Fact, FactPattern
 from tallystick.stores.sqlite_file import Shape, SQLiteStore, cell, columns
 
 
@@ -93,7 +75,7 @@ class SQLiteFactStore(SQLiteStore):
         """
         if limit is not None and (type(limit) is not int or limit < 1):
             raise Refused(f"limit must be a whole number, 1 or more, not {limit!r}")
-        for name in ("subject", "predicate", "object", "user", "agent"):
+        for name in (*TRIPLE, "user", "agent"):
             value = getattr(pattern, name)
             if value is not None and type(value) is not str:
                 raise Refused(f"{name} must be text, not {type(value).__name__}")
@@ -112,10 +94,7 @@ class SQLiteFactStore(SQLiteStore):
         return await self._file.run(work)
 
     async def unpin(self, fact_id: str, *, user: str | None = None) -> None:
-        """Retract a fact, or its successor. It stays retracted. Retracting it again changes nothing.
-
-        Nor does an unknown id. Without a user, only one user may have the id.
-        """
+        """Retract a fact, or its successor. It stays retracted. Without a user, only one user may have the id."""
         checked(user=user)
 
         def work(conn: sqlite3.Connection, at: str) -> None:
@@ -126,12 +105,7 @@ class SQLiteFactStore(SQLiteStore):
         await self._write(work)
 
     async def apply_delta(self, delta: Delta) -> None:
-        """Apply a delta in one transaction. Applying it twice is the same as applying it once.
-
-        `replaces` names facts, or episodes: then the facts that come from them. NotFound, if a name matches no fact of
-        the delta's user; nothing is changed then. A delta without a scope belongs to the user that its payload names,
-        else to the owner of the facts it is about, else to "me".
-        """
+        """Apply a delta in one transaction. NotFound, if `replaces` has an unknown name: then nothing is changed."""
         check_provenance(delta)
         await self._write(lambda conn, at: _apply(conn, placed(delta, OWNER, partial(_holders, conn)), at))
 
@@ -201,7 +175,6 @@ def _promoted(delta: AddDelta | UpdateDelta, name: str, user: str, agent: str, *
 
 
 def _step(delta: Delta) -> dict[str, Any]:
-    """The step that a delta adds to a lineage."""
     return {
         "kind": delta.kind,
         "rule_id": delta.rule_id,
@@ -278,7 +251,6 @@ SHAPE = Shape(
     foreign=("fact_id", "user", "agent", "payload", "lineage", "confidence", "metadata", "pinned_at"),
 )
 
-_NAMES = ("subject", "predicate", "object")
 _READ = (
     "place, fact_id, user, agent, payload, lineage, confidence, pinned_at, metadata, valid_from, valid_to, "
     "said_to, superseded_by, status, follows, ended_at, ended_by"
@@ -328,7 +300,7 @@ def _stated(fact: Fact) -> Fact:
 
 def _digest_of(agent: str, payload: Mapping[str, Any]) -> bytes:
     """A digest of what a fact states: its triple if it has one, else all of its payload."""
-    triple = [payload.get(name) for name in _NAMES]
+    triple = [payload.get(name) for name in TRIPLE]
     what = triple if all(type(part) is str for part in triple) else dict(payload)
     return _digest([agent, what])
 
@@ -347,9 +319,7 @@ def _time(value: object) -> str:
     return value if len(value) == len("2026-05-03") else moment
 
 
-def _state(
-    conn: sqlite3.Connection, new: Fact, *, at: str, extras: Iterable[str] = (), follows: bool = False
-) -> int:
+def _state(conn: sqlite3.Connection, new: Fact, *, at: str, extras: Iterable[str] = (), follows: bool = False) -> int:
     """Make `new` current, and return its place."""
     row: dict[str, object] = {
         "fact_id": new.id, "user": new.user, "agent": new.agent, "payload": orjson.dumps(new.payload),
@@ -357,7 +327,7 @@ def _state(
         "metadata": orjson.dumps(new.metadata), "pinned_at": stamp(new.pinned_at), "valid_from": new.valid_from,
         "valid_to": new.valid_to, "said_to": new.valid_to, "believed_from": at, "follows": follows,
     }  # fmt: skip
-    row |= {name: part if type(part := new.payload.get(name)) is str else None for name in _NAMES}
+    row |= {name: part if type(part := new.payload.get(name)) is str else None for name in TRIPLE}
     row |= {name: cell(new.metadata.get(name)) for name in extras}
     names = ", ".join(f'"{name}"' for name in row)
     sql = f"INSERT INTO facts ({names}) VALUES ({', '.join('?' * len(row))})"
@@ -430,7 +400,7 @@ def _latest(conn: sqlite3.Connection, user: str, fact_id: str) -> tuple[Any, ...
 def fact_query(pattern: FactPattern, *, as_of: str, believed_at: str, limit: int | None) -> tuple[str, list[object]]:
     """The statement that finds what fits, in the order it was stated. Empty times are now."""
     wanted = [("user", pattern.user), ("agent", pattern.agent)]
-    wanted += [(name, getattr(pattern, name)) for name in _NAMES]
+    wanted += [(name, getattr(pattern, name)) for name in TRIPLE]
     given = [(name, value) for name, value in wanted if value is not None]
     terms, values = [f"{name} = ?" for name, _ in given], [value for _, value in given]
     for term, moments in _times(as_of, believed_at):

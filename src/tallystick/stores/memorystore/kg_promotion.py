@@ -28,7 +28,7 @@ from typing import Any
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import stamp
 from tallystick.records.errors import UnportableCypherError
-from tallystick.records.fact import Fact, FactPattern
+from tallystick.records.fact import TRIPLE, Fact, FactPattern
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
 
 TEMPLATE = "stargraph.evidence"  # the template under which a rule engine gets a triple
@@ -36,7 +36,6 @@ TEMPLATE = "stargraph.evidence"  # the template under which a rule engine gets a
 _log = logging.getLogger(__name__)
 
 _LONGEST = 10_000
-_TRIPLE = ("subject", "predicate", "object")
 _TEXT = r"""'(?>(?:[^'\\]|\\.)*)'|"(?>(?:[^"\\]|\\.)*)\""""
 _WRITES = re.compile(
     r"\b(CREATE|MERGE|SET|DELETE|DETACH|REMOVE|DROP|ALTER|CALL|LOAD|COPY|FOREACH|INSTALL|IMPORT|EXPORT)\b|;\s*\S", re.I
@@ -75,7 +74,7 @@ async def PromoteTriplesToFacts(
     promoted = []
     for fact in [_fact(row, source, rule_id, agent_id, user) for row in rows]:
         _notify(fathom_adapter, fact, source, rule_id)
-        pattern = FactPattern(user=user, agent=agent_id, **{name: fact.payload[name] for name in _TRIPLE})
+        pattern = FactPattern(user=user, agent=agent_id, **{name: fact.payload[name] for name in TRIPLE})
         known = [each for each in await _done(fact_store.query(pattern)) if each.id == fact.id]
         if not known:
             await _done(fact_store.pin(fact))
@@ -134,7 +133,7 @@ def _tests(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str, A
 def _columns(text: str, names: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
     found = [_COLUMN.fullmatch(part.strip()) for part in text.split(",")]
     columns = [(each[1], each[2], each[3] or each[2]) for each in found if each and each[1] in names]
-    if len(columns) < len(found) or not {column for *_, column in columns} >= set(_TRIPLE):
+    if len(columns) < len(found) or not {column for *_, column in columns} >= set(TRIPLE):
         raise UnportableCypherError("a query returns s.id AS subject, r.predicate AS predicate, o.id AS object")
     yield from columns
 
@@ -155,8 +154,8 @@ def _holds(one: Any, sign: str, other: Any) -> bool:
 
 
 def _fact(row: dict[str, Any], source: str, rule_id: str, agent_id: str, user: str) -> Fact:
-    triple = {name: str(row[name]) for name in _TRIPLE if row.get(name) not in (None, "")}
-    if len(triple) < len(_TRIPLE):
+    triple = {name: str(row[name]) for name in TRIPLE if row.get(name) not in (None, "")}
+    if len(triple) < len(TRIPLE):
         raise UnportableCypherError("a row has no subject, predicate or object; exclude it in WHERE")
     now = datetime.now(UTC)
     name = sha256("\0".join((user, agent_id, *triple.values())).encode()).hexdigest()[:32]

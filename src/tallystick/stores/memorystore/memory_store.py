@@ -1,12 +1,5 @@
 """Episodes in one SQLite file: `SQLiteMemoryStore(path=Path("./.memory"))`.
 
-The table is the documented one, with three more columns:
-
-    episodes(id PRIMARY KEY, scope_key, content, timestamp, metadata,     content: JSON of the episode; metadata: JSON
-             user, session, agent)                                        compared exactly, never by pattern
-    episodes_marks(rule_id PRIMARY KEY, place, id)                        how far `since_last` has read, by arrival
-    episodes_versions(version PRIMARY KEY, columns, at)                   the columns that plans added
-
 `timestamp` is UTC with microseconds, so that text order is time order; the caller's zone is kept in `content`.
 
 A crash leaves each `put` whole or absent, and none that returned is lost. With `since_last` the mark moves in the
@@ -92,7 +85,7 @@ class SQLiteMemoryStore(SQLiteStore):
         """
         scope = Scope(user, session, agent)
         checked(**scope._asdict())
-        for name, usual in (("user", _NOBODY), ("session", ""), ("agent", "")):
+        for name, usual in (("user", OWNER), ("session", ""), ("agent", "")):
             own, given = getattr(episode, name), getattr(scope, name)
             if own not in (usual, given):
                 raise MemoryScopeError(f"the episode has {name} {own!r} and the call has {given!r}; make them agree")
@@ -110,10 +103,7 @@ class SQLiteMemoryStore(SQLiteStore):
     async def recent(
         self, user: str, session: str | None = None, agent: str | None = None, *, limit: int
     ) -> list[Episode]:
-        """The newest `limit` episodes of that scope, newest first; of equal times, the last to arrive first.
-
-        A level that is left out is any.
-        """
+        """The newest episodes of that scope, newest first; of equal times, the last to arrive. None is any."""
         if user is None:
             raise MemoryScopeError("recent needs a user: it does not read across users")
         checked(user=user, session=session, agent=agent)
@@ -156,10 +146,7 @@ class SQLiteMemoryStore(SQLiteStore):
         return classify(rule, found, now=self._clock(), several=self._several)
 
     async def stream(self, rule: ConsolidationRule) -> AsyncIterator[Delta | Malformed]:
-        """The same as `consolidate`, one at a time and with its findings in their place, in little memory.
-
-        It sees the episodes as they were when it began. It blocks nobody.
-        """
+        """`consolidate`, one at a time with findings in their place, of the episodes as they were when it began."""
         self._file.must_be_open()
         conn = await asyncio.to_thread(self._file.connect)
         try:
@@ -183,8 +170,6 @@ class SQLiteMemoryStore(SQLiteStore):
 
 
 # -- the rows ----------------------------------------------------------------------------------------------------------
-
-_NOBODY = OWNER  # the user of an episode that names none
 
 SHAPE = Shape(
     table="episodes",
@@ -326,7 +311,6 @@ def _searched(
 
 
 def _episode(row: tuple[Any, ...]) -> Episode:
-    """The episode of a row."""
     try:
         body = orjson.loads(row[0])
         words = {name: body[name] for name in _WORDS}
@@ -336,7 +320,6 @@ def _episode(row: tuple[Any, ...]) -> Episode:
 
 
 _WORDS = ("id", "content", "source_node", "agent", "user", "session", "path", "trust")
-
 
 _PICKED = itemgetter(*Brief._fields[:-1])
 

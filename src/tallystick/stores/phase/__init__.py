@@ -1,7 +1,5 @@
 """phase-memory: a workspace of files, its event log, graph, paths, actions, approvals and audit."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from tallystick.records.lazy import lazy_names

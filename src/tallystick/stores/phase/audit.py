@@ -1,12 +1,8 @@
 """The audit: who did what, when, on whose approval, and the outcome, in a file of readable lines that only grows.
 
-    {"action":"archive n-1","approval":{…},"at":"2026-05-18T09:00:00.000000Z","by":"ana","outcome":"granted",
-     "reason":"","schema_version":1,"subject":["n-1"]}
-
-(shown here on two lines). A record is on disk when `record` returns. Text stays text: nothing in a name can begin
-another line, colour a terminal, turn the direction of writing or hide, because all such characters are written as
-escapes; a lone surrogate is refused. Lines that are no records are skipped and counted. How the file grows: see
-`stores/phase/event_log/line_file`.
+A record is on disk when `record` returns. Text stays text: nothing in a name can begin another line, colour a terminal,
+turn the direction of writing or hide, because all such characters are written as escapes; a lone surrogate is refused.
+Lines that are no records are skipped and counted. How the file grows: see `stores/phase/event_log/line_file`.
 """
 
 from __future__ import annotations

@@ -9,13 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from tallystick.records.graph.events import (
-    EDGE_PUT,
-    NODE_PUT,
-    PROFILE_PUT,
-    SCHEMA_VERSION,
-    MemoryEvent,
-)
+from tallystick.records.graph.events import EDGE_PUT, NODE_PUT, PROFILE_PUT, SCHEMA_VERSION, MemoryEvent
 from tallystick.records.graph.nodes import line_of
 from tallystick.stores.phase.event_log.protocol import MemoryEventLog
 from tallystick.stores.phase.event_log.replay import Fold, GraphSnapshot, puts_of
@@ -32,14 +26,16 @@ def is_own(store: MemoryGraphStore, log: MemoryEventLog) -> bool:
     return isinstance(root, Path) and path == root / EVENTS
 
 
-def imported(what: str, name: str, line: bytes, at: str) -> tuple[str, bytes]:
-    """The event of a record that was imported without one: its id and its line. It follows from the record."""
-    event_id = _imported_id(what, line, at)
-    fields = {
-        "at": at, "id": event_id, "kind": RECORDS[what], "path_id": "", "payload": {what: orjson.Fragment(line)},
-        "schema_version": SCHEMA_VERSION, "subject_ids": [name],
-    }  # fmt: skip
-    return event_id, orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+def imported(records: Lines, at: str) -> Iterator[tuple[str, bytes]]:
+    """The events that imported records without one become: ids and lines. They follow from the records."""
+    for what, kind in RECORDS.items():
+        for name, line in records[f"{what}s"].items():
+            event_id = _imported_id(what, line, at)
+            fields = {
+                "at": at, "id": event_id, "kind": kind, "path_id": "", "payload": {what: orjson.Fragment(line)},
+                "schema_version": SCHEMA_VERSION, "subject_ids": [name],
+            }  # fmt: skip
+            yield event_id, orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _imported_id(what: str, line: bytes, at: str) -> str:

@@ -4,10 +4,7 @@
 not fit. `note`: worth knowing. A healthy graph has none of the three. Looking changes nothing; readers skip what is
 named here.
 
-`diagnose` looks at a graph alone. `findings_in` adds what only the graph and its log together can show: links to
-nothing or in a circle, events that no replay can apply, changes without the approval that they need, in the log or past
-it, contradictions between the audit and the log, damaged lines of a log that is not the store's own, and an event that
-is recorded and not applied.
+`diagnose` looks at a graph alone. `findings_in` adds what only the graph, its log and its audit together can show.
 
 An applied action and the line of the audit that granted it are each other's witness. An action is in the audit before
 it is in the log, so a line without its event is what a crash leaves in between, or a log that was cut; an event without
@@ -21,25 +18,17 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from tallystick.ledger.folder.chain import raw_lines
+from tallystick.records.display import Displayable
 from tallystick.records.errors import NeedsApproval, Refused
 from tallystick.records.graph.envelope import KEYS, GraphEnvelope, Records, settled_line
-from tallystick.records.graph.events import (
-    APPLIED,
-    BRANCH,
-    DENIED,
-    EDGE_PUT,
-    NODE_PUT,
-    PROFILE_PUT,
-    MemoryEvent,
-    shown,
-)
+from tallystick.records.graph.events import APPLIED, BRANCH, DENIED, EDGE_PUT, NODE_PUT, PROFILE_PUT, MemoryEvent, shown
 from tallystick.records.graph.lifecycle import LifecycleAction, PhasePolicy
 from tallystick.records.graph.nodes import SCHEMA_VERSION, RecordFields
 from tallystick.records.json import loads
@@ -97,7 +86,7 @@ _NO_FILE = "not a regular file"
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Displayable):
     """One finding: what is wrong, where, and the way out."""
 
     code: str
@@ -107,9 +96,6 @@ class Diagnostic:
     remedy: str
     line: int = 0  # of the file; 0 if it is no line
     byte: int = 0  # where that line begins
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def _found(code: str, place: str, reason: str, line: int = 0, byte: int = 0) -> Diagnostic:
@@ -308,7 +294,6 @@ def _of_links(store: MemoryGraphStore) -> Iterator[Diagnostic]:
             yield _found("dangling-link", f"node {shown(name)}", f"superseded by {shown(other)}, which does not exist")
     yield from _rings("node", "superseded by", links)
     yield from _rings("node", "merged into", {name: node.merged_into for name, node in nodes.items() if node.merged})
-
 
     paths = {path.path_id: path for path in store.list_paths()}
     for name, path in paths.items():

@@ -140,7 +140,7 @@ def action_in(event: MemoryEvent, policy: PhasePolicy) -> LifecycleAction:
     except (Refused, TypeError) as error:
         reason = f"an applied action names the action and its approval ({str(error)[:100]})"
         raise NeedsApproval(reason, why="forged") from None
-    if approval is not None and policy.needs_review(action) and event.id != f"applied-{approval.marker}":
+    if approval is not None and policy.needs_review(action) and event.id != approval.event_id:
         raise NeedsApproval("its id is not that of its approval", why="forged")
     about, other = concerned(action), "and its action is about something else"
     for what, name, _ in puts:

@@ -19,24 +19,12 @@ from datetime import datetime
 from typing import Any
 
 from tallystick.records.errors import NotFound, Refused
-from tallystick.records.graph.events import (
-    ABANDON,
-    APPLIED,
-    BRANCH,
-    COMPACT,
-    EDGE_PUT,
-    MERGE,
-    NODE_PUT,
-    PROFILE_PUT,
-    MemoryEvent,
-    shown,
-)
+from tallystick.records.graph.events import ABANDON, BRANCH, COMPACT, MERGE, MemoryEvent, shown
 from tallystick.records.path import ABANDONED, CLOSED, MERGED, OPEN, MemoryPath
 
 Paths = Mapping[str, MemoryPath] | Iterable[MemoryPath]
 
 LONGEST_REASON = 1000
-_PUTS = (NODE_PUT, EDGE_PUT, PROFILE_PUT, APPLIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +43,7 @@ def branch(paths: Paths, path_id: str, parent_id: str = "", *, at: datetime | st
 def merge(
     paths: Paths, path_id: str, into: str, *, at: datetime | str, event_id: str = "", conflicts: Iterable[str] = ()
 ) -> PathChange:
-    """Merge `path_id` into `into`. The path ends. `conflicts` are recorded, see `conflicts_of`."""
+    """Merge `path_id` into `into`. The path ends. `conflicts`, ids that both sides changed, are recorded."""
     payload = {"into": into, "conflicts": sorted(set(conflicts))}
     return _decided(paths, MERGE, path_id, (path_id, into), payload, at, event_id)
 
@@ -75,16 +63,6 @@ def compact(
     return _decided(paths, COMPACT, path_id, (path_id, *summary), {"summary_ids": summary}, at, event_id)
 
 
-def conflicts_of(events: Iterable[MemoryEvent], path_id: str, into: str) -> tuple[str, ...]:
-    """The ids that were changed on both paths after the one branched off: the later change would win."""
-    since, here, there = False, set[str](), set[str]()
-    for event in events:
-        since = since or (event.kind == BRANCH and event.path_id == path_id)
-        if since and event.kind in _PUTS and event.path_id in (path_id, into):
-            (here if event.path_id == path_id else there).update(event.subject_ids)
-    return tuple(sorted(here & there))
-
-
 def _decided(
     paths: Paths, kind: str, path_id: str, about: tuple[str, ...], payload: dict[str, Any], at: datetime | str,
     name: str,
@@ -94,9 +72,6 @@ def _decided(
     event = MemoryEvent(id=name, kind=kind, at=at, **fields) if name else MemoryEvent.new(kind, at, **fields)  # type: ignore[arg-type]
     state.must_allow(event)
     return PathChange(event, tuple(state.get(changed) for changed in state.take(event)))
-
-
-# -- the state of all paths --------------------------------------------------------------------------------------------
 
 
 DEEPEST = 1000  # branches of branches
@@ -162,10 +137,7 @@ class PathBook:
         return list(found)
 
     def current(self) -> set[str]:
-        """The paths that are visible without naming one: all that begin a conversation, with what was merged into them.
-
-        A path that was itself merged is visible where it was merged into.
-        """
+        """The paths that are visible without naming one: all that begin a conversation, with what was merged there."""
         begin = [name for name, path in self._paths.items() if not path.parent_id and path.state in (OPEN, CLOSED)]
         return {merged for name in begin for merged in self.with_merged(name)}
 
@@ -177,8 +149,6 @@ class PathBook:
         if path is None:
             raise NotFound(f"no path named {path_id!r}; branch it first")
         return path
-
-    # -- is it allowed? ------------------------------------------------------------------------------------------------
 
     def must_allow(self, event: MemoryEvent) -> None:
         """Refused, if the event makes no sense for the paths as they are."""
@@ -216,12 +186,9 @@ class PathBook:
                 raise Refused(f"path {path.path_id!r} has open branches ({names}); end those first", "state")
 
     def must_be_open(self, path_id: str) -> None:
-        """Refused, if a path is not open."""
         path = self._named(path_id)
         if path.state != OPEN:
             raise Refused(f"path {path_id!r} is {_state_of(path)}; branch another one", "state")
-
-    # -- applying it ---------------------------------------------------------------------------------------------------
 
     def take(self, event: MemoryEvent) -> tuple[str, ...]:
         """Apply an allowed event. Returns the names of the changed paths."""

@@ -3,18 +3,16 @@
 The log is the truth; profiles, nodes, edges and paths follow from it and can be rewritten from it. Every attempt is in
 the audit before anything happens, granted or denied; if the audit cannot be written, nothing is done. A granted action
 is then one event in the log, which carries the records as they are after it; then the store is changed. Before an event
-is recorded its id is noted, so that the next call finds out what a crash left undone (an event that the store lacks, or
-has in part) and completes it; `diagnostics` reports it, `finish` completes it. Doing it twice is the same as doing it
-once. What is recorded has happened: if the graph cannot follow at once, that is `Unfinished`, and the audit
+is recorded its id is noted, so that the next call completes what a crash left undone. Doing it twice is the same as
+doing it once. What is recorded has happened: if the graph cannot follow at once, that is `Unfinished`, and the audit
 never calls it failed. A file of records that cannot be read is set aside and rewritten first, and the audit says so.
 
 An approval counts once: the event of an action is named after its approval, and the log refuses a name twice, whichever
-process tries. Without a log of its own, a runtime over a folder writes to `events.jsonl` and `audit.jsonl` in that
-folder; over a store in memory it keeps both in memory, and then "once" means as long as it lives.
+process tries. Over a store in memory log and audit are in memory, and then "once" means as long as the runtime lives.
 
-`import_envelope` imports an envelope as a whole. Its events go into the log unchanged; a record that the log, with
-these, does not explain becomes an event of its own. So a replay of the log gives the graph. What no event can express
-(metadata, a path without its events) is saved directly. Records saved directly to a store stay there, outside the log.
+An imported record that the log, with the imported events, does not explain becomes an event of its own, so a replay of
+the log gives the graph. What no event can express (metadata, a path without its events) is saved directly. Records
+saved directly to a store stay there, outside the log.
 """
 
 from __future__ import annotations
@@ -120,7 +118,7 @@ class _Import:
     def events(self) -> Iterator[tuple[str, bytes]]:
         """The events to append to the log, made one at a time: ids and lines."""
         yield from ((name, line + b"\n") for name, line in self.lines.items())
-        yield from _imported(self.records, self.when)
+        yield from imported(self.records, self.when)
 
 
 class Turn:
@@ -199,8 +197,6 @@ class PhaseMemoryRuntime:
         lock = path.with_name(path.name + ".turn") if isinstance(path, Path) else None
         self._turn = Turn(lock, folder / layout.RUNTIME if folder else None)
 
-    # -- reading -------------------------------------------------------------------------------------------------------
-
     def export(self) -> GraphEnvelope:
         """All that the store has, and every event of it or the log except those that repeat an imported record.
 
@@ -252,8 +248,6 @@ class PhaseMemoryRuntime:
         copy.put_back(*following(copy, self._folded().fold, path))
         return copy
 
-    # -- actions -------------------------------------------------------------------------------------------------------
-
     def propose(
         self,
         kind: str,
@@ -270,9 +264,7 @@ class PhaseMemoryRuntime:
         not be applied anyway: nobody is asked about that.
         """
         about, changed = names(subject_ids, "subject_ids"), dict(changes or {})
-        action = LifecycleAction(
-            kind=kind, subject_ids=about, by=by, changes=changed, reason=reason, path_id=path_id
-        )  # fmt: skip
+        action = LifecycleAction(kind=kind, subject_ids=about, by=by, changes=changed, reason=reason, path_id=path_id)
         store, is_path = self.seen_from(path_id), kind == "compact"
         effects_of(store, action, stamp(self._clock()))
         return replace(action, seen={name: digest_now(store, name, is_path=is_path) for name in concerned(action)})
@@ -312,7 +304,7 @@ class PhaseMemoryRuntime:
         """The event to record. A denied attempt is in the audit and in the log."""
         try:
             why = self.policy.why_not(action, approval, now)
-            if not why and approval is not None and _event_id(approval) in self.log:
+            if not why and approval is not None and approval.event_id in self.log:
                 why = NeedsApproval("the approval was used already; an approval counts once", why="used")
             if why:
                 raise NeedsApproval(f"{action.label}: {why}; nothing was changed", action.digest, why.why)
@@ -340,8 +332,6 @@ class PhaseMemoryRuntime:
         given = None if approval is None else approval.to_dict()
         self.audit.record(action.label, action.by, now, outcome, given, concerned(action), reason=reason[:_REASON])
 
-    # -- before anything is written ------------------------------------------------------------------------------------
-
     @contextmanager
     def _exclusive(self) -> Iterator[MemoryEvent | None]:
         """The turn, with all done that a crash or a damaged file left undone; the event that was in progress."""
@@ -368,7 +358,7 @@ class PhaseMemoryRuntime:
             broken = {each.file: f"{each.place}: {each.reason}" for each in found}
         event = self.log.get(name) if name and name in self.log else None
         if broken or name != "":  # also if its own event was not written: others of its group may be in the log
-            self._put_back(self._folded().fold, rewrite=True)
+            self._put_back(rewrite=True)
             now = stamp(self._clock())
             for place, why in broken.items():
                 self.audit.record(f"rebuild {place}", "tallystick", now, "rebuilt", reason=why[:_REASON])
@@ -382,8 +372,6 @@ class PhaseMemoryRuntime:
         """Complete what a crash left recorded and not done; the event it begins with. None, if there is nothing."""
         with self._exclusive() as event:
             return event
-
-    # -- recording -----------------------------------------------------------------------------------------------------
 
     def record(self, events: Iterable[MemoryEvent]) -> None:
         """Append events and let the graph follow: all of them or, if one is refused, none.
@@ -430,7 +418,7 @@ class PhaseMemoryRuntime:
             self.log.extend(fresh)
         with self._following():
             if any(event.kind in (MERGE, ABANDON) for event in fresh):
-                self._put_back(self._folded().fold)
+                self._put_back()
                 return
             fold, lines = judge.fold, Lines(paths={})  # the current version of what the events put, and their paths
             for event in fresh:
@@ -468,23 +456,17 @@ class PhaseMemoryRuntime:
         with suppress(NotWritten):
             self._turn.note("")
 
-    def _put_back(self, fold: Fold, *, rewrite: bool = False) -> None:
+    def _put_back(self, *, rewrite: bool = False) -> None:
         """Put every record as the log says, and drop what belongs to a branch alone."""
-        _put_into(self.store, *following(self.store, fold), rewrite=rewrite)
+        _put_into(self.store, *following(self.store, self._folded().fold), rewrite=rewrite)
 
     def rebuild(self) -> Comparison:
-        """Put every record as the log says. A record that no event explains stays as it is.
-
-        Returns the comparison from before. An event that needs an approval and has none is not applied:
-        `snapshot.refused` of the comparison names it.
-        """
+        """Put every record as the log says; returns the comparison from before. What no event explains stays."""
         found = self.compare()
         with self._exclusive():
             if not found.is_same:
-                self._put_back(self._folded().fold)
+                self._put_back()
             return found
-
-    # -- importing -----------------------------------------------------------------------------------------------------
 
     def import_envelope(
         self, envelope: GraphEnvelope, *, at: datetime | str | None = None, dry_run: bool = False
@@ -538,7 +520,7 @@ class PhaseMemoryRuntime:
             replaced += here[what].get(name, line) != line
         counts = {part: len(records[part]) + len(first[part]) for part in records}
         if any(first.values()):
-            lines = {name: line[:-1] for name, line in _imported(first, when)} | lines
+            lines = {name: line[:-1] for name, line in imported(first, when)} | lines
             judge = self._judged_events(lines, here)
         paths = tuple(path for path in envelope.paths if path.path_id not in judge.fold.state)
         own = self.store.list_paths()
@@ -573,14 +555,7 @@ class PhaseMemoryRuntime:
         return judge
 
 
-def _event_id(approval: LifecycleApproval) -> str:
-    """The id of the event of an approved action: the log refuses a second one."""
-    return f"applied-{approval.marker}"
-
-
-def _applied(
-    action: LifecycleAction, approval: LifecycleApproval | None, effects: Effects, now: str
-) -> MemoryEvent:  # fmt: skip
+def _applied(action: LifecycleAction, approval: LifecycleApproval | None, effects: Effects, now: str) -> MemoryEvent:
     payload = {
         "action": action.to_dict(),
         "approval": None if approval is None else approval.to_dict(),
@@ -593,7 +568,7 @@ def _applied(
     fields: dict[str, Any] = {"path_id": action.path_id, "subject_ids": action.subject_ids, "payload": payload}
     if approval is None:
         return MemoryEvent.new(APPLIED, now, **fields)
-    return MemoryEvent(id=_event_id(approval), kind=APPLIED, at=now, **fields)
+    return MemoryEvent(id=approval.event_id, kind=APPLIED, at=now, **fields)
 
 
 def _put_into(store: MemoryGraphStore, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
@@ -623,10 +598,3 @@ def _unexplained(envelope: GraphEnvelope, fold: Fold) -> Iterator[tuple[str, str
         for name, line, record in chain(head, envelope.settled(f"{what}s")):
             if fold.visible(what, name) != line and (what, name, line) not in branches:
                 yield what, name, line, record
-
-
-def _imported(records: Lines, when: str) -> Iterator[tuple[str, bytes]]:
-    """The events that records become: their ids and lines."""
-    for what in RECORDS:
-        for name, line in records[f"{what}s"].items():
-            yield imported(what, name, line, when)

@@ -52,9 +52,7 @@ def create(root: str | Path) -> bool:
         return False
     others = sorted(name for name in os.listdir(place) if not layout.is_own(name)) if place.is_dir() else []
     if others:
-        raise Refused(
-            f"{place} is not empty ({', '.join(map(shown, others[:3]))}); choose an empty folder", "place"
-        )
+        raise Refused(f"{place} is not empty ({', '.join(map(shown, others[:3]))}); choose an empty folder", "place")
     with FileBackedMemoryGraphStore(place) as store:
         store.create()
     return True
@@ -182,12 +180,7 @@ def _joined(whole: GraphEnvelope, given: Given) -> GraphEnvelope:
             parts["profile"] = record_in(part, lines.pop(first.id))
         names = lines if part == "events" else sorted(lines)
         parts[part] = Records[Any](part, map(lines.__getitem__, names), is_judged=True)
-    return replace(
-        whole, **parts, metadata={**whole.metadata, **more.metadata}, extra={**whole.extra, **more.extra}
-    )  # fmt: skip
-
-
-# -- events ----------------------------------------------------------------------------------------------------------
+    return replace(whole, **parts, metadata={**whole.metadata, **more.metadata}, extra={**whole.extra, **more.extra})
 
 
 def events_in(name: str, data: bytes, at: str = "") -> Iterator[MemoryEvent]:
@@ -216,9 +209,6 @@ def _event(given: Any, at: str = "") -> MemoryEvent:
     return MemoryEvent.new(
         event.kind, event.at, path_id=event.path_id, subject_ids=event.subject_ids, payload=event.payload
     )  # fmt: skip
-
-
-# -- actions and approvals -------------------------------------------------------------------------------------------
 
 
 def action_in(name: str, data: bytes) -> tuple[LifecycleAction, bool]:

@@ -87,10 +87,7 @@ def _has(words: tuple[str, ...], text: str) -> bool:
 
 
 def masked(text: str, keep: Collection[str] = (), but: But | None = None) -> tuple[str, list[str]]:
-    """The text with its secrets masked, and their kinds.
-
-    Those of a kind in `keep` stay, and so do those that are, character for character, in what `but` gives.
-    """
+    """The text with its secrets masked, and their kinds; kinds in `keep` stay, and what is verbatim in `but()`."""
     kinds = list[str]()
     for _ in range(_ROUNDS):  # what is next to a secret may be seen as one only when that is gone
         found = [secret for secret in find(text) if secret.kind not in keep]
@@ -119,9 +116,6 @@ def _apart(spans: list[tuple[str, int, int]]) -> list[Secret]:
         else:
             found.append((rank, Secret(kind, start, end)))
     return [secret for _, secret in found]
-
-
-# -- nested data -------------------------------------------------------------------------------------------------------
 
 
 def masked_fields(

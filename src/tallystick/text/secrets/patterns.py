@@ -122,7 +122,6 @@ def shaped(text: str) -> Iterator[Span]:
 
 # -- cards -------------------------------------------------------------------------------------------------------------
 
-
 _NUMBER = re.compile(
     r"(?<![\w.])(?<!\w-)(?:"
     r"(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|64[4-9]\d|65\d\d|35[2-8]\d|62\d\d)([ -]?)\d{4}\1\d{4}\1\d{4}"
@@ -144,7 +143,6 @@ _PIN = re.compile(
 
 
 def cards(text: str) -> Iterator[Span]:
-    """The card numbers in a text."""
     for found in _NUMBER.finditer(text):
         digits = found[0].replace(" ", "").replace("-", "")
         doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
@@ -159,7 +157,6 @@ def codes(text: str) -> Iterator[Span]:
 
 
 # -- URLs, headers, command lines --------------------------------------------------------------------------------------
-
 
 _ADDRESS = re.compile(r"://[^\s:/@?#\"'<>]*+:([^\s/?#\"'<>]++)")
 _BEARER = re.compile(r"(?<![A-Za-z])bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,}+)", re.IGNORECASE | re.ASCII)
@@ -201,7 +198,6 @@ def passed_on(text: str, low: str) -> Iterator[Span]:
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
-
 
 # What may be in the place of a secret and is none: placeholders, names of types, and the words of whoever hid it.
 NONE = set_of(
@@ -247,7 +243,6 @@ OWN_NAMES = (  # where a program keeps a secret, so that naming it says nothing
 
 
 # -- named secrets -----------------------------------------------------------------------------------------------------
-
 
 _NAMED = re.compile(
     r"(?P<phrase>passphrase|seed phrase|recovery phrase)"

@@ -24,9 +24,7 @@ def run(connection: Connection) -> None:
 
 
 def print_sql() -> None:
-    context.configure(
-        dialect_name="sqlite", target_metadata=target_metadata, render_as_batch=True, literal_binds=True
-    )
+    context.configure(dialect_name="sqlite", target_metadata=target_metadata, render_as_batch=True, literal_binds=True)
     with context.begin_transaction():
         context.run_migrations()
 

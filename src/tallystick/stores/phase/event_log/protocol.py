@@ -4,21 +4,13 @@ A line that this program wrote is recognised by its bytes: written again it is t
 check. Any other line is read strictly (no key twice, no NaN, no lone surrogate, no depth beyond the limit), so that two
 readers cannot read two things. The log in memory holds lines too, so that both logs return the same.
 
-A log in a file has one event a line, appended and never changed:
-
-    {"at":"2026-05-18T09:00:00.000000Z","id":"e-1","kind":"node.put","path_id":"","payload":{"node":{…}},
-     "schema_version":1,"subject_ids":["n-1"]}
-
-(shown here on two lines).
-Acknowledged means on disk. An id is refused if any line has it, whoever wrote that line: new lines of the file are read
-under the lock before anything is decided. Events come in the order of their lines. After a crash the events of an
-`extend` may be there up to one of them, and never half of one.
+A log in a file has one event a line, in their order. An id is refused if any line has it, whoever wrote that line: new
+lines of the file are read under the lock before anything is decided. After a crash the events of an `extend` may be
+there up to one of them, and never half of one. How the file grows: see `stores/phase/event_log/line_file`.
 
 A line that is no event (malformed, of an unknown schema version, an id for the second time) is skipped and reported by
-`diagnostics`. Nothing repairs it. A file with a line of a newer program is read and not written to.
-
-Only the position of each id is kept in memory. It follows the file: a file that was replaced or cut is read again. How
-the file grows, and what a crash leaves: see `stores/phase/event_log/line_file`.
+`diagnostics`. Nothing repairs it. A file with a line of a newer program is read and not written to. Only the position
+of each id is kept in memory; a file that was replaced or cut is read again.
 """
 
 from __future__ import annotations
@@ -28,7 +20,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -37,6 +29,7 @@ import orjson
 
 from tallystick.ledger.disk import Disk, pread_range
 from tallystick.ledger.folder.chain import raw_lines
+from tallystick.records.display import Displayable
 from tallystick.records.errors import NotFound, NotWritable, Refused
 from tallystick.records.fields import moment
 from tallystick.records.graph.events import KINDS, SCHEMA_VERSION, MemoryEvent, fault_in, is_kind, shown
@@ -54,16 +47,13 @@ Events = list[MemoryEvent]
 
 
 @dataclass(frozen=True, slots=True)
-class LogFinding:
+class LogFinding(Displayable):
     """One line that is no event to us: where it is, and why."""
 
     code: str
     line: int  # the first is 1
     byte: int  # where the line begins
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 Findings = list[LogFinding]
@@ -100,7 +90,6 @@ class MemoryEventLog(Protocol):
 
 
 # -- one line ----------------------------------------------------------------------------------------------------------
-
 
 MAX_LINE = 1 << 24
 
@@ -156,12 +145,8 @@ def must_fit(name: str, line: bytes) -> None:
 
 
 def must_be_free(name: str, taken: Container[str]) -> None:
-    """Refused, if an id is taken."""
     if name in taken:
         raise Refused(f"event {name!r} exists already; an event is appended once", "exists")
-
-
-# -- a log of lines ----------------------------------------------------------------------------------------------------
 
 
 class LineEventLog(MemoryEventLog, ABC):
@@ -188,10 +173,7 @@ class LineEventLog(MemoryEventLog, ABC):
             self.extend_lines(lines)
 
     def extend_new(self, lines: Mapping[str, bytes]) -> None:
-        """Add those of some judged events (by id, without newlines) that are new.
-
-        Refused, if an event of the same id has other content: then nothing is added.
-        """
+        """Add those of some judged events that are new. Refused, if one exists with other content: none is added."""
         known = {fields["id"]: line_of(fields) for fields in self._fields() if fields["id"] in lines} if lines else {}
         for name, line in lines.items():
             if known.get(name, line) != line:
@@ -256,9 +238,6 @@ class InMemoryMemoryEventLog(LineEventLog):
 
     def __contains__(self, event_id: object) -> bool:
         return event_id in self._lines
-
-
-# -- a log in a file ---------------------------------------------------------------------------------------------------
 
 
 _TAIL = 256  # bytes at the end of what was read, by which the file is recognised
@@ -341,10 +320,7 @@ class JsonlMemoryEventLog(LineEventLog):
         return self._file.path
 
     def extend_lines(self, lines: Iterable[tuple[str, bytes]]) -> None:
-        """Add judged events, each as its id and its line, with one sync: all, or, if one is refused, none.
-
-        They are written as they come, so that any number of them takes little memory.
-        """
+        """They are written as they come, with one sync, so that any number of them takes little memory."""
         with self._writing() as pen:
             count = len(self._known.taken)
             try:

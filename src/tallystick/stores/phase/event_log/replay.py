@@ -198,8 +198,7 @@ class Fold:
         if path is not None:
             self.state.get(path)
         profiles, nodes, edges = (
-            {name: orjson.loads(line) for name, line in self.each(what, path)}
-            for what in ("profile", "node", "edge")
+            {name: orjson.loads(line) for name, line in self.each(what, path)} for what in ("profile", "node", "edge")
         )
         skipped, refused = tuple(self.skipped), tuple(self.refused)
         return GraphSnapshot(profiles, nodes, edges, self.paths(), skipped, refused, self.events)
@@ -231,10 +230,7 @@ def replay(events: Iterable[MemoryEvent], path: str | None = None) -> GraphSnaps
 
 
 def path_event_in(event: MemoryEvent) -> MemoryEvent | None:
-    """The path event in an event: itself, or, of an applied action, the one it carries, under the action's own id.
-
-    Refused, if it carries something else.
-    """
+    """The path event in an event: itself, or the one that an applied action carries, under the action's own id."""
     if event.kind in PATH_KINDS:
         return event
     carried = event.payload.get("path_event") if event.kind == APPLIED else None
@@ -246,10 +242,7 @@ def path_event_in(event: MemoryEvent) -> MemoryEvent | None:
 
 
 def puts_of(event: MemoryEvent) -> Iterator[tuple[str, str, Fields]]:
-    """The records that an event puts: the kind of each, its id and its fields.
-
-    What is no record is skipped; `why_unusable` says why.
-    """
+    """The records that an event puts: the kind of each, its id and its fields. What is no record is skipped."""
     for what, name, fields in _put_by(event):
         try:
             yield what, name, orjson.loads(_line(what, name, fields))

@@ -51,7 +51,6 @@ def row_of(part: str, line: bytes, fields: RecordFields) -> Row:
 
 
 def row_in(part: str, line: bytes) -> Row:
-    """The row of a line."""
     return row_of(part, line, orjson.loads(line) if part in ("nodes", "edges") else {})
 
 
@@ -89,7 +88,6 @@ class Groups:
             del self._groups[key]
 
     def names(self, key: str) -> list[str]:
-        """The names in order."""
         group = self._groups.get(key, ())
         return [group] if isinstance(group, str) else sorted(group)
 
@@ -137,7 +135,6 @@ class Contents:
             self.into.remove(row.target, name)
 
     def apply(self, changes: Changes) -> None:
-        """Apply saved changes."""
         for part, names in changes.gone.items():
             for name in names & self.tables[part].keys():
                 self.drop(part, name)
@@ -177,7 +174,8 @@ class MemoryGraphStore(Protocol):
 
     def list_profiles(self) -> list[MemoryProfile]: ...
 
-    def save_node(self, node: MemoryNode) -> None: ...
+    def save_node(self, node: MemoryNode) -> None:
+        self.save_nodes([node])
 
     def save_nodes(self, nodes: Iterable[MemoryNode]) -> None:
         """All of them or, if one is refused, none."""
@@ -189,6 +187,7 @@ class MemoryGraphStore(Protocol):
 
     def save_edge(self, edge: MemoryEdge) -> None:
         """Its ends need not exist yet."""
+        self.save_edges([edge])
 
     def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
         """All of them or, if one is refused, none."""
@@ -214,15 +213,10 @@ class MemoryGraphStore(Protocol):
         """Import all of it; nothing, if one record is refused. A record of the same id is replaced, an event never."""
 
 
-# -- a store ----------------------------------------------------------------------------------------------------------
-
-
 class KeptGraph(MemoryGraphStore, ABC):
     """A `MemoryGraphStore` over contents that somebody keeps."""
 
     _log: LineEventLog
-
-    # -- where it is kept ----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Contents]:
@@ -231,8 +225,6 @@ class KeptGraph(MemoryGraphStore, ABC):
     @abstractmethod
     def _save(self, changes: Changes) -> None:
         """Save it. What is refused changes nothing."""
-
-    # -- profiles, paths and plans -------------------------------------------------------------------------------------
 
     def save_profile(self, profile: MemoryProfile) -> None:
         self._save_all("profiles", [profile])
@@ -266,11 +258,6 @@ class KeptGraph(MemoryGraphStore, ABC):
     def list_events(self) -> list[MemoryEvent]:
         return self._log.list()
 
-    # -- nodes and edges -----------------------------------------------------------------------------------------------
-
-    def save_node(self, node: MemoryNode) -> None:
-        self._save_all("nodes", [node])
-
     def save_nodes(self, nodes: Iterable[MemoryNode]) -> None:
         self._save_all("nodes", nodes)
 
@@ -283,9 +270,6 @@ class KeptGraph(MemoryGraphStore, ABC):
             names = contents.kinds["nodes"].names(kind) if kind is not None and not merged else sorted(table)
             found: Iterator[MemoryNode] = (record_in("nodes", table[name]) for name in names)
             return [node for node in found if (merged or not node.merged) and kind in (None, node.kind)]
-
-    def save_edge(self, edge: MemoryEdge) -> None:
-        self._save_all("edges", [edge])
 
     def save_edges(self, edges: Iterable[MemoryEdge]) -> None:
         self._save_all("edges", edges)
@@ -307,8 +291,6 @@ class KeptGraph(MemoryGraphStore, ABC):
                 if source in (None, edge.source) and target in (None, edge.target) and kind in (None, edge.kind)
             )  # fmt: skip
             return list(islice(wanted, limit))
-
-    # -- envelopes -----------------------------------------------------------------------------------------------------
 
     def export_envelope(self) -> GraphEnvelope:
         """All of it except activation plans. Equal for equal contents."""
@@ -340,15 +322,10 @@ class KeptGraph(MemoryGraphStore, ABC):
             return dict(contents.tables[part])
 
     def put_back(self, lines: Lines, gone: dict[str, set[str]], *, rewrite: bool = False) -> None:
-        """Follow a log: put `lines` (by part and id) and drop what is `gone`.
-
-        With `rewrite`, files that cannot be read are rewritten, and copies of them are set aside.
-        """
+        """Put `lines` (by part and id) and drop what is `gone`; with `rewrite`, also in files that cannot be read."""
         changes = Changes(gone=gone, rewrite=rewrite)
         changes.lines |= lines
         self._save(changes)
-
-    # -- any part ------------------------------------------------------------------------------------------------------
 
     def _save_all(self, part: str, records: Iterable[Any]) -> None:
         changes = Changes()
@@ -369,9 +346,6 @@ class KeptGraph(MemoryGraphStore, ABC):
     def _all(self, part: str) -> list[Any]:
         with self._reading() as contents:
             return [record_in(part, line) for line in contents.lines(part)]
-
-
-# -- in memory ---------------------------------------------------------------------------------------------------------
 
 
 class InMemoryMemoryGraphStore(KeptGraph):

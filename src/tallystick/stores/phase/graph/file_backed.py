@@ -80,7 +80,6 @@ class FileBackedMemoryGraphStore(KeptGraph):
             self._is_fresh = False
 
     def problems(self) -> list[Problem]:
-        """The problems found in reading, file by file."""
         with self._reading():
             return self._problems()
 
@@ -129,7 +128,6 @@ class FileBackedMemoryGraphStore(KeptGraph):
         return self._lock
 
     def _read_changes(self, mark: Witness | None) -> None:
-        """Read what changed since the last time."""
         self._is_fresh = False
         for part in PARTS:
             self._read_part(part)

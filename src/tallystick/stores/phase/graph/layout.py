@@ -1,19 +1,8 @@
-"""The layout of a graph in a folder. The same graph is always the same bytes.
+"""The layout of a graph in a folder, file by file as in docs/reference/local-workspace.md.
 
-    workspace.json            schema version, metadata
-    profiles/  nodes/  edges/  paths/  activation_plans/
-                              each a few files of lines: a header, then one record a line, by id
-    events.jsonl              the event log
-    audit.jsonl               who did what
-    runtime.json              the event in progress
-    lock                      held while writing; not part of the content
-    damaged/                  files that could not be read, as they were before they were rewritten
-
-A part is in one file, `all.jsonl`, as long as it has no more than 2,000 records; then in 16 files by the first
-hexadecimal digit of the CRC-32 of the id's UTF-8 bytes, `0.jsonl` to `f.jsonl`; beyond 32,000 in 256 by the first two;
-and so on. How many files there are, and what is in each, follows from the content alone, never from the order of
-saving. An id never becomes the name of a file, so none can lead elsewhere, nor clash where upper and lower case are
-one. One record more touches one file, of about two thousand records at the most.
+The same graph is always the same bytes: how many files there are, and what is in each, follows from the content alone,
+never from the order of saving. An id never becomes the name of a file, so none can lead elsewhere, nor clash where
+upper and lower case are one. One record more touches one file, of about two thousand records at the most.
 
 A file's header holds the SHA-256 of what follows. If it agrees, the lines are as tallystick wrote them, and are not
 checked line by line; if not, somebody edited the file: it is read strictly, and rewritten by the next save to it.

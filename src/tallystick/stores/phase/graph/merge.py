@@ -96,10 +96,7 @@ def _neighbours(store: MemoryGraphStore, name: str, but: set[str]) -> set[tuple[
 def find_same(
     store: MemoryGraphStore, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 100
 ) -> list[Likeness]:
-    """Pairs that may be the same thing, the likeliest first. Only nodes that share a name are compared.
-
-    Of many that share one, the first twenty are compared with one another.
-    """
+    """Pairs that may be the same thing, the likeliest first: of nodes that share a name; of many, the first twenty."""
     groups: dict[str, list[str]] = {}
     for node in store.list_nodes(kind):
         for key in _keys(node):

@@ -134,16 +134,10 @@ def resolve(store: MemoryGraphStore, name: str) -> MemoryNode:
     return node
 
 
-# -- the shortest path -----------------------------------------------------------------------------------------------
-
-
 def shortest_path(
     store: MemoryGraphStore, start: str, end: str, *, max_hops: int = MAX_HOPS, limits: Limits | None = None
 ) -> Way | None:
-    """The path with the fewest edges; None if there is none within the limits.
-
-    The search goes from both ends at once, so that it visits few nodes, at most `max_nodes`.
-    """
+    """The path with the fewest edges, searched from both ends at once; None if there is none within the limits."""
     if type(max_hops) is not int or max_hops < 0:
         raise Refused(f"max_hops must be a whole number, 0 or more, not {max_hops!r}")
     first, last = resolve(store, start).id, resolve(store, end).id
