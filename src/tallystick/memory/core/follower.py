@@ -167,8 +167,9 @@ class Follower(ABC, Generic[Set]):
 
         def ask() -> None:
             rows = self._open()
-            if -1 < rows.bookmark().seq >= self.ledger.head.seq - FAR:
-                self._catch_up(rows)
+            mark = rows.bookmark()
+            if -1 < mark.seq >= self.ledger.head.seq - FAR:
+                self._catch_up(rows, mark=mark)
                 self._serve(rows, compared=True)
                 with rows.unchanging():
                     answers.append(question(rows))
@@ -255,9 +256,9 @@ class Follower(ABC, Generic[Set]):
             rows = self._made(TEMPORARY)
         return rows
 
-    def _catch_up(self, rows: Set, on_progress: Progress | None = None) -> None:
-        """Read on from the position to the end of the ledger."""
-        mark = rows.bookmark()
+    def _catch_up(self, rows: Set, on_progress: Progress | None = None, *, mark: Bookmark | None = None) -> None:
+        """Read on from the position, which is `mark`, to the end of the ledger."""
+        mark = mark or rows.bookmark()
         if mark.seq > self.ledger.head.seq:
             self.ledger.refresh()  # another process may have written and followed since we looked
         end = self.ledger.head

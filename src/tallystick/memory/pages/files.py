@@ -133,8 +133,10 @@ class PagesAt(Follower[PagesFile]):
             if not belief or event.seq >= self.state.pages.cleaned(belief.get("user", OWNER)):
                 yield event
 
-    def _catch_up(self, rows: PagesFile, on_progress: Progress | None = None) -> None:
-        super()._catch_up(rows, on_progress)
+    def _catch_up(
+        self, rows: PagesFile, on_progress: Progress | None = None, *, mark: Bookmark | None = None
+    ) -> None:  # fmt: skip
+        super()._catch_up(rows, on_progress, mark=mark)
         rows.put_back()
 
     # -- files -------------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class RowTable(WithoutPast[V]):
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        if self.is_filled is False:
+        if not self._has_rows():
             return GONE
         try:
             rows = self._owner.rows(self.GET, self.number, name)
@@ -152,8 +152,10 @@ class RowTable(WithoutPast[V]):
         return self.get(key) is not None
 
     def __bool__(self) -> bool:
-        if self.changed:
-            return next(self.under(), None) is not None
+        return next(self.under(), None) is not None if self.changed else self._has_rows()
+
+    def _has_rows(self) -> bool:
+        """Whether it has rows in the database: many tables never have one, and then there is nothing to look up."""
         if self.is_filled is None:
             self.is_filled = bool(self._owner.rows(self.ANY, self.number))
         return self.is_filled
@@ -287,9 +289,12 @@ class KeptTable(RowTable[V]):
         self.steps: dict[str, tuple[Step, ...]] = {}
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
-        event, steps = self._owner.event, self.steps.get(name, ())
+        event, undo, steps = self._owner.event, self._owner.undo, self.steps.get(name, ())
         step = Step(event.seq if event else -1, value, seqs)
-        self._replace(name, (*(steps[:-1] if steps and steps[-1].since == step.since else steps), step))
+        if undo is not None:
+            undo.append((self, name, steps))
+        self.steps[name] = (*(steps[:-1] if steps and steps[-1].since == step.since else steps), step)
+        self._put(name, value, seqs)
 
     def _replace(self, name: str, steps: tuple[Step, ...]) -> None:
         if self._owner.undo is not None:
