@@ -22,22 +22,9 @@ from tallystick.consolidate.english.predications import Draft, Predication, Time
 from tallystick.consolidate.english.verbs import pet_at, relation_at
 from tallystick.records.episode import Episode
 from tallystick.records.rule import Extracted
+from tallystick.text import word_lists as lists
 from tallystick.text.grammar import BARE, PAST, THIRD
-from tallystick.text.word_lists import (
-    ASKS,
-    EXAMPLES,
-    HEDGES,
-    LEADS,
-    MAKES_UP,
-    MEN,
-    ORDERS,
-    RELATIONS,
-    SAID,
-    TAILS,
-    UNREAL,
-    WOMEN,
-    set_of,
-)
+from tallystick.text.word_lists import HEDGES, LEADS, RELATIONS, TAILS, set_of
 from tallystick.text.words import BLOT, Phrases, Token, tokens_of
 
 
@@ -160,7 +147,7 @@ def people_in(tokens: list[Token], cast: Cast) -> list[Person]:
         count = name_at(tokens, at)
         if count and _is_of_a_person(tokens, at, count):
             name, before = values.text_of(tokens[at : at + count]), tokens[at - 1].low if at else ""
-            people.setdefault(name, Person(name, "f" if before in WOMEN else "m" if before in MEN else ""))
+            people.setdefault(name, Person(name, "f" if before in lists.WOMEN else "m" if before in lists.MEN else ""))
         elif tokens[at].low in RELATIONS and not (at + 1 < len(tokens) and name_at(tokens, at + 1)):
             people.setdefault("", Person(""))
         at += count or 1
@@ -317,16 +304,16 @@ _PLEASE = set_of("please hey hi ok okay now could can you would so and then just
 def is_unread(tokens: list[Token], text: str) -> bool:
     """Whether a sentence must not be read."""
     low = text.lower()
-    if any(phrase in low for phrase in EXAMPLES) or any(phrase in low for phrase in _IN_FICTION):
+    if any(phrase in low for phrase in lists.EXAMPLES) or any(phrase in low for phrase in _IN_FICTION):
         return True
     rest = tokens[max(HEDGES.begin(tokens), LEADS.begin(tokens)) :]  # they may hold a forbidden word: "as I said"
     capitals = [token.text.isupper() for token in tokens if len(token.text) > 1 and token.text[0].isalpha()]
     is_shouted = len(capitals) > 2 and sum(capitals) > len(capitals) * 0.6  # names cannot be told from other words
     if not rest or _is_order(rest) or is_shouted:
         return True
-    if len(rest) > 1 and rest[0].low in ASKS and (rest[1].low in _SUBJECTS or rest[0].low in _ASK_ALONE):
+    if len(rest) > 1 and rest[0].low in lists.ASKS and (rest[1].low in _SUBJECTS or rest[0].low in _ASK_ALONE):
         return True
-    return any(token.low in UNREAL or token.low in SAID for token in rest)
+    return any(token.low in lists.UNREAL or token.low in lists.SAID for token in rest)
 
 
 def _without_please(tokens: list[Token]) -> list[Token]:
@@ -338,13 +325,13 @@ def asks_for_fiction(tokens: list[Token]) -> bool:
     """ "Write a story …": what comes after may be part of it."""
     lows = [token.low for token in _without_please(tokens)]
     is_role = lows[0] in ("pretend", "imagine", "roleplay", "role-play") or lows[:2] == ["act", "as"]
-    return (lows[0] in MAKES_UP and len(lows) > 1) or is_role or lows[:4] == ["tell", "me", "a", "story"]
+    return (lows[0] in lists.MAKES_UP and len(lows) > 1) or is_role or lows[:4] == ["tell", "me", "a", "story"]
 
 
 def _is_order(tokens: list[Token]) -> bool:
     first, *rest = _without_please(tokens)
     is_named = bool(rest) and rest[0].low in ("works", "lives", "is", "has", "likes", "'s", "'m")
-    return first.low in ORDERS and not first.mark and not is_named
+    return first.low in lists.ORDERS and not first.mark and not is_named
 
 
 _LEAST = 0.3

@@ -17,16 +17,7 @@ from typing import NamedTuple
 from tallystick.consolidate.english import objects as values
 from tallystick.consolidate.english.clauses import Verb, form_of
 from tallystick.consolidate.english.objects import Kind, text_of, trimmed
-from tallystick.consolidate.english.predications import (
-    Draft,
-    Part,
-    Predication,
-    birth_said,
-    date_said,
-    day_of,
-    since,
-    until,
-)
+from tallystick.consolidate.english.predications import Draft, Part, Predication, birth_said, date_said, since, until
 from tallystick.text import word_lists as lists
 from tallystick.text.claims import claim_of
 from tallystick.text.grammar import GOING
@@ -155,7 +146,7 @@ def _apply(rule: Rule, clause: Predication, stance: str) -> list[Draft]:
     old = rule.kind(clause.part(rule.place_of_old)) if rule.place_of_old else ""
     valid_from = since(times) if stance == BEGAN else times.valid_from
     if rule.place_of_old and not valid_from and not any(token.low in _OTHER_TIME for token in clause.words):
-        valid_from = day_of(clause.now)
+        valid_from = clause.now.date().isoformat()
     valid_to = until(times, clause.now) if stance == ENDED or is_denied else times.valid_to
     last = max(clause.last, clause.not_this[-1].end if clause.not_this else 0)
     return [

@@ -17,18 +17,11 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from tallystick.decide import (
-    beliefs as decide,
-    erasure,
-    paths,
-    review_request as asking,
-    reviews as review,
-    trust as worth,
-)
+from tallystick.decide import beliefs as decide, paths, review_request as asking, reviews as review, trust as worth
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
+from tallystick.decide.erasure import NOUNS, Words, words_of
 from tallystick.decide.gate import Verdict, gate
-from tallystick.decide.review_request import quarantine
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
@@ -144,7 +137,7 @@ class WriteGate:
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A request for approval for each version in `drafts` that is quarantined."""
-        return quarantine(self._state, self.policy, drafts, self.by, draw)
+        return asking.quarantine(self._state, self.policy, drafts, self.by, draw)
 
     # -- its trust ---------------------------------------------------------------------------------------------------
 
@@ -315,12 +308,12 @@ class WriteGate:
     def restate(self, things: Sequence[tuple[str, str]], *, user: str) -> None:
         """Record what holds of things whose words are about to be erased: it, without them, or that it is gone."""
         for noun, name in things:
-            self.must(erasure.NOUNS[noun], "erase", user=user, path=name if noun == "path" else "")
+            self.must(NOUNS[noun], "erase", user=user, path=name if noun == "path" else "")
         if things:
             self._folder.ledger.write(lambda: [draft for words in self._words(things, user) for draft in words.first])
 
-    def _words(self, things: Sequence[tuple[str, str]], user: str) -> list[erasure.Words]:
-        return [erasure.words_of(self._state, noun, name, user) for noun, name in things]
+    def _words(self, things: Sequence[tuple[str, str]], user: str) -> list[Words]:
+        return [words_of(self._state, noun, name, user) for noun, name in things]
 
     def write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
         """Record what `decision` comes to, if an action of that kind may do it. `asked` are fields of the action."""
@@ -345,7 +338,7 @@ class WriteGate:
         draw, policy = self._folder.draw(), self._policy or self.policy
         drafts = decision(draw)
         if any(draft.body.get("belief", {}).get("trust", "human") in policy.quarantined for draft in drafts):
-            drafts = drafts + quarantine(self._state, policy, drafts, self.by, draw)
+            drafts = drafts + asking.quarantine(self._state, policy, drafts, self.by, draw)
             drafts = worth.explained(self._state, drafts)
         return Cleared(self.borne_out(drafts))
 

@@ -35,16 +35,7 @@ from tallystick.projections.table_set import Bookmark
 from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.graph.envelope import (
-    KEYS,
-    KINDS,
-    GraphEnvelope,
-    Records,
-    key_of,
-    keys_in,
-    record_in,
-    record_of,
-)
+from tallystick.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, line_of
 from tallystick.records.operations import GRAPH
