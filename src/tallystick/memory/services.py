@@ -20,8 +20,8 @@ from tallystick.records.event import Event
 if TYPE_CHECKING:
     from tallystick.memory.graph.graph import GraphAt, GraphService
     from tallystick.memory.pages.files import PagesAt
-    from tallystick.memory.pages.follow import PageWriter
     from tallystick.memory.pages.store import PageStore
+    from tallystick.memory.pages.sync import PageWriter
     from tallystick.memory.recall.recall import RecallService
     from tallystick.records.embedder import Embedder
 
@@ -57,7 +57,7 @@ class Services:
     @cached_property
     def page_writer(self) -> PageWriter:
         """Writes pages after beliefs changed, and imports what was edited on them."""
-        from tallystick.memory.pages.follow import PageWriter
+        from tallystick.memory.pages.sync import PageWriter
 
         return PageWriter(self.page_files, is_on=self.context.settings.follow)
 
