@@ -19,7 +19,7 @@ from tallystick.decide.facts import Evidence, FactChange
 from tallystick.decide.review_request import needs_approval
 from tallystick.decide.trust import SET_ASIDE
 from tallystick.memory.core.event_stream import follow_events, paused
-from tallystick.memory.episodes.schema import EpisodeShape
+from tallystick.memory.episodes.store import EpisodeShape, EpisodeStore
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import brought_back, withheld_among
 from tallystick.records.belief import OWNER, Belief, Moment
@@ -36,7 +36,6 @@ from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
-    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.records.delta import Delta
 
 
