@@ -17,8 +17,8 @@ import sqlite3
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -182,18 +182,12 @@ class Follower(ABC, Generic[Set]):
             self.ledger.must_be_whole()
             if not self.ledger.writable:
                 raise NotWritable(f"{self.place} cannot be written here; recall builds one in memory")
-            with self._failing():
+            try:
                 self._open().empty()
+            except WRONG as error:
+                self.fix(error)
             self._is_new = True
             return self._leveled(on_progress).bookmark()
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Whatever is wrong with the rows or the file is put right."""
-        try:
-            yield
-        except WRONG as error:
-            self.fix(error, 0)
 
     # -- catching up -------------------------------------------------------------------------------------------------
 

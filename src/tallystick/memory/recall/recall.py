@@ -370,20 +370,22 @@ class RecallService:
 
     def _embed_some(self, user: str, limit: int) -> int:
         """Embed the next few texts that have no vector; how many were looked at."""
-        ledger, meaning = self._folder.ledger, self.meaning
+        meaning = self.meaning
         if meaning.embedder is None or not can_be_written(user):
             return 0
         meaning.identity()  # this may load a model, and nobody waits for it
-        with ledger.reading():
-            erasures = ledger.standing.erasures
-            batch = self._index.read(lambda file: meaning.missing(file, user, erasures, limit))
+        batch = self._in_index(lambda file, erasures: meaning.missing(file, user, erasures, limit))
         if batch is None:
             return 0
         vectors = meaning.vectors_of(batch)
-        with ledger.reading():
-            erasures = ledger.standing.erasures
-            self._index.read(lambda file: meaning.add_vectors(file, user, erasures, batch, vectors))
+        self._in_index(lambda file, erasures: meaning.add_vectors(file, user, erasures, batch, vectors))
         return batch.looked_at
+
+    def _in_index(self, work: Callable[[IndexFile, int], Answer]) -> Answer:
+        """What `work` makes of the index, and of how often words were erased."""
+        ledger = self._folder.ledger
+        with ledger.reading():
+            return self._index.read(lambda file: work(file, ledger.standing.erasures))
 
     def embed(
         self, *, user: str | None = None, on_progress: Progress | None = None, timeout: float | None = None
@@ -414,9 +416,7 @@ class RecallService:
         return self._embed_some(user, self._size()) or self._connect_some(user)
 
     def _connect_some(self, user: str) -> int:
-        with self._folder.ledger.reading():
-            erasures = self._folder.ledger.standing.erasures
-            return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
+        return self._in_index(lambda file, erasures: self.meaning.connect(file, user, erasures))
 
     def missing_vectors(self, user: str | None = None) -> int:
         """How many texts have no vector yet; none if there is no embedder to be had."""
@@ -428,9 +428,7 @@ class RecallService:
             return 0
         try:
             self.meaning.get_ready()
-            with self._folder.ledger.reading():
-                erasures = self._folder.ledger.standing.erasures
-                return self._index.read(lambda file: self.meaning.missing_vectors(file, whose, erasures))
+            return self._in_index(lambda file, erasures: self.meaning.missing_vectors(file, whose, erasures))
         except NoVectors:
             return 0
 
@@ -440,10 +438,7 @@ class RecallService:
         self.__dict__.pop("_compared", None)
         from tallystick.projections.vectors.file import sweep
 
-        ledger = self._folder.ledger
-        with ledger.reading():
-            erasures = ledger.standing.erasures
-            self._index.read(lambda file: sweep(self._folder.root / "vectors", file, erasures))
+        self._in_index(lambda file, erasures: sweep(self._folder.root / "vectors", file, erasures))
 
 
 def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
@@ -459,7 +454,7 @@ def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
         return None
 
 
-# -- frames that were filled a moment ago, for as long as their own cache allows and nothing they were ma --------------
+# -- frames that were filled a moment ago ------------------------------------------------------------------------------
 
 _CACHED = 64
 
