@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.remember import RememberService
-from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
+from tallystick.memory.maintenance.log import Sought, follow_events, log_page, paused
 from tallystick.memory.recall.receipts import FeedbackService, ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.services import Services
@@ -177,8 +177,6 @@ class ReadableMemory:
 
         `op` as in `log`; `by` is a source (`mcp:3f9a`) or a client (`mcp`). At most `reach` events are looked at.
         """
-        from tallystick.memory.maintenance.log import Sought, log_page
-
         sought = Sought(op, by, session, agent)
         return log_page(self._folder, self.user, sought, before=before, after=after, limit=limit, reach=reach)
 

@@ -51,17 +51,9 @@ class WriteGate:
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
     def __init__(
-        self,
-        folder: OpenFolder,
-        *,
-        by: str,
-        trust: str,
-        masks: Masker,
-        erased: Callable[[], None],
-        echoes: Echoes,
-        corroborators: Callable[[], int],
-        multi_valued: Callable[[], frozenset[str]],
-    ) -> None:
+        self, folder: OpenFolder, *, by: str, trust: str, masks: Masker, erased: Callable[[], None], echoes: Echoes,
+        corroborators: Callable[[], int], multi_valued: Callable[[], frozenset[str]],
+    ) -> None:  # fmt: skip
         if trust not in TRUST:
             raise Refused(f"unknown trust {trust!r}; use one of {', '.join(TRUST)}")
         self.trust, self.by = trust, by
@@ -357,11 +349,9 @@ class WriteGate:
         asked = self.masked(action) if action.noun == BELIEF else action
         if approval is not None:
             now, several = self._folder.ledger.now, self.multi_valued()
-            return self.record(
-                lambda draw: Cleared(
-                    review.apply(self._state, self.policy, asked, approval, draw, now(), several=several)
-                )
-            )
+            return self.record(lambda draw: Cleared(review.apply(
+                self._state, self.policy, asked, approval, draw, now(), several=several
+            )))  # fmt: skip
         trust, echo = self.worth(asked.trust, asked.changes, asked.user, asked.path)
         if trust != asked.trust:  # what it repeats, or depends on, is trusted less than the one who asks
             changes = {**asked.changes, "trust": trust} if "trust" in asked.changes else asked.changes
@@ -432,9 +422,7 @@ class WriteGate:
     def withdraw(self, name: str, *, user: str, reason: str) -> list[Event]:
         """Take back a request for approval of this program."""
         reason = self.masks.words(reason)
-        return self.record(
-            lambda _: Cleared(review.withdraw(self._state, name, self.by, user=user, reason=reason))
-        )  # fmt: skip
+        return self.record(lambda _: Cleared(review.withdraw(self._state, name, self.by, user=user, reason=reason)))
 
     def grant(self, name: str, digest: str, *, user: str, marker: str, expires: str) -> list[Event]:
         """The approval alone, to be carried out later."""

@@ -6,8 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from tallystick.ledger import format as fmt
-from tallystick.memory.core.event_stream import events_from
-from tallystick.memory.core.follower import Follower
+from tallystick.memory.core.follower import Follower, events_from
 from tallystick.projections.index.file import SHAPE, IndexFile
 from tallystick.projections.index.from_snapshot import held_now, related_now
 from tallystick.projections.table_set import Bookmark

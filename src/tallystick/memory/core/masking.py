@@ -8,7 +8,7 @@ else as it is about to be recorded. Only a program with a person's trust may kee
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
@@ -45,9 +45,7 @@ class Cleared(list[Draft]):
 class Masker:
     """Masks the writes of one program. `keeps` gives the kinds that `tallystick.toml` keeps."""
 
-    def __init__(
-        self, state: State, trust: str, keeps: Callable[[], Keep], notify: Callable[[str], None]
-    ) -> None:
+    def __init__(self, state: State, trust: str, keeps: Callable[[], Keep], notify: Callable[[str], None]) -> None:
         self._state, self._trust, self._keeps, self._notify = state, trust, keeps, notify
         self._heard = threading.local()
 
@@ -158,7 +156,7 @@ class Masker:
         words = [reason, *(fields.get(name) for name in ("text", "reason", *_NAMES))]
         for name in _LISTS:
             words += fields.get(name) or ()
-        return _holds(words)
+        return bool(find("\n".join([each for each in words if isinstance(each, str)])))  # one look is quicker
 
     def _report(self, kinds: list[str]) -> None:
         if kinds:
@@ -166,11 +164,6 @@ class Masker:
             getattr(self._heard, "all", []).extend(kinds)
             hint = "; `--keep-secrets` keeps it" if self._trust == "human" else ""
             self._notify(f"masked {counted(kinds)}{hint}")
-
-
-def _holds(words: Iterable[Any]) -> bool:
-    """Whether there may be a secret in any of these. One look at all of them is quicker."""
-    return bool(find("\n".join([each for each in words if isinstance(each, str)])))
 
 
 def _text(text: Any, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:

@@ -195,33 +195,22 @@ class EpisodeStore:
             return [*resting, *shared]
 
     def consolidate(
-        self,
-        rule: ConsolidationRule,
-        *,
-        since_last: bool = False,
-        extractor: Extractor | str | None = None,
+        self, rule: ConsolidationRule, *, since_last: bool = False, extractor: Extractor | str | None = None,
         user: str | None = None,
-    ) -> Deltas:
+    ) -> Deltas:  # fmt: skip
         """The deltas that a rule makes of the episodes, given the current facts. Nothing is applied.
 
         They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of episodes since
         its last run. `extractor` is as there.
         """
-        deltas: Deltas = self._propose(rule, user=self._of(user), since_last=since_last, extractor=extractor)
-        return deltas
+        return self._propose(rule, user=self._of(user), since_last=since_last, extractor=extractor)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def recent(
-        self,
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        *,
-        limit: int = 10,
-        path: str = "",
-        after: tuple[str, int] | None = None,
-    ) -> list[Episode]:
+        self, user: str | None = None, session: str | None = None, agent: str | None = None, *, limit: int = 10,
+        path: str = "", after: tuple[str, int] | None = None,
+    ) -> list[Episode]:  # fmt: skip
         """The most recent episodes, newest first; of one time, the last recorded first. A scope left out is any.
 
         A `path` includes the paths above it, and those that were merged into it or into these. Retracted episodes are

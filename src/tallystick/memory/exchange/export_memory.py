@@ -22,7 +22,7 @@ from tallystick.exchange.ndjson import OF_ALL
 from tallystick.ledger.disk import Disk, write_all, write_new
 from tallystick.ledger.protocol import Head
 from tallystick.memory.core.context import Context
-from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.core.follower import events_from
 from tallystick.memory.exchange.sources import is_export
 from tallystick.memory.graph.graph import GraphService
 from tallystick.memory.pages.files import PagesAt
@@ -287,7 +287,7 @@ def _fresh(disk: Disk, place: Path) -> Iterator[Path]:
             fresh.unlink(missing_ok=True)
 
 
-# -- A user's memory as a folder of Markdown that anybody can read: the pages, what happened day by day,  --------------
+# -- A user's memory as a folder of Markdown that anybody can read: the pages, and what happened day by day ------------
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u206f\u200b-\u200f\ufeff]")
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>()#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
@@ -352,7 +352,8 @@ class Folder:
     def _sittings(self, end: int) -> list[_Sitting]:
         found: dict[tuple[str, str], _Sitting] = {}
         for event in takewhile(lambda event: event.seq <= end, events_from(self._folder.ledger, 0)):
-            if event.op == EPISODE_PUT and self._is_shown(event):
+            is_mine = event.op == EPISODE_PUT and event.body is not None and self._folder.owner(event) == self._user
+            if is_mine and (self._history or not self._fate(event.id)):
                 episode = Episode.of(event)
                 key = (self._clock(episode.timestamp)[:10], episode.session)
                 found.setdefault(key, _Sitting(*key, [])).seqs.append(event.seq)
@@ -361,11 +362,6 @@ class Folder:
     def _clock(self, at: datetime) -> str:
         """A time on this user's clock; at the very ends of the calendar, on that of the ledger."""
         return on_the_clock(at, self._zone if 1 < at.year < 9999 else UTC)
-
-    def _is_shown(self, event: Event) -> bool:
-        if event.body is None or self._folder.owner(event) != self._user:
-            return False
-        return self._history or not self._fate(event.id)
 
     def _fate(self, source: str) -> str:
         if self._folder.state.episodes.is_retracted(source):

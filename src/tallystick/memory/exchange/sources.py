@@ -184,10 +184,7 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
     wanted = [each for each in members if _may_hold(each.filename) and not _HIDDEN.search(each.filename)]
     grown = sum(each.file_size for each in wanted)
     if grown > max(_NO_BOMB, _AT_MOST * path.stat().st_size):
-        raise Refused(
-            f"{name} unpacks to {grown >> 20:,} MB, more than {_AT_MOST} times; unpack it yourself",
-            "size",
-        )
+        raise Refused(f"{name} unpacks to {grown >> 20:,} MB, more than {_AT_MOST} times; unpack it yourself", "size")
     for each in sorted(wanted, key=lambda each: each.filename):
         inside = _safe(f"{name}/{each.filename}")
         yield Source(inside, each.file_size, partial(_opened, path, each), inside)

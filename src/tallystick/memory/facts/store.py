@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ from tallystick.decide import facts as decide
 from tallystick.decide.facts import Evidence, FactChange
 from tallystick.decide.review_request import needs_approval
 from tallystick.decide.trust import SET_ASIDE
-from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.store import EpisodeShape, EpisodeStore
+from tallystick.memory.maintenance.log import follow_events, paused
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import brought_back, withheld_among
 from tallystick.records.belief import OWNER, Belief, Moment
@@ -230,9 +231,8 @@ class FactService:
 
     def _follow(self, channel: str, start: int = 0, *, follow: bool = False) -> Iterator[Delta | None]:
         """The same without a pause: None whenever nothing is new."""
-        found: Iterator[Delta | None] = follow_events(
-            self._folder, self._user, start, lambda event: delta_in(event, channel), follow=follow
-        )
+        read = partial(delta_in, channel=channel)
+        found: Iterator[Delta | None] = follow_events(self._folder, self._user, start, read, follow=follow)
         yield from found
 
     def _versions(

@@ -23,8 +23,7 @@ import orjson
 from tallystick.decide import graph as decide
 from tallystick.decide.graph import Saved
 from tallystick.ledger.disk import replace as put_in_place
-from tallystick.memory.core.event_stream import events_from
-from tallystick.memory.core.follower import Follower
+from tallystick.memory.core.follower import Follower, events_from
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node

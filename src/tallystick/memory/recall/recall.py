@@ -545,8 +545,7 @@ def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question
         try:
             given["frame"] = frames.get(receipt.frame)
         except NotFound:
-            note = f"the frame {receipt.frame} is gone; put again without it"
-            notes.append(note)
+            notes.append(f"the frame {receipt.frame} is gone; put again without it")
     if receipt.embedder:
         recall.embed(user=receipt.user)  # what was answered with vectors is not compared with words
     if receipt.embedder and receipt.embedder != recall.meaning.key:
