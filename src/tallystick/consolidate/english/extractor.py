@@ -16,9 +16,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from tallystick.consolidate.english import objects as values, verbs
-from tallystick.consolidate.english.clauses import BE, Verb, clauses_of, form_of, name_at, opened, verb_at
-from tallystick.consolidate.english.predications import Draft, Predication, Times, times_in
+from tallystick.consolidate.english import clauses, objects as values, verbs
+from tallystick.consolidate.english.clauses import (
+    BE,
+    Draft,
+    Predication,
+    Times,
+    Verb,
+    form_of,
+    name_at,
+    times_in,
+    verb_at,
+)
 from tallystick.consolidate.english.verbs import pet_at, relation_at
 from tallystick.records.episode import Episode
 from tallystick.records.rule import Extracted
@@ -416,9 +425,9 @@ class _Reader:
         self.lead = _Lead()
         is_hedged, is_said = False, True
         is_open = False  # whether the clause before said something, so that the next may share its subject
-        for first, end, shares in clauses_of(tokens):
+        for first, end, shares in clauses.clauses_of(tokens):
             clause = tokens[first:end]
-            skipped, hedges = opened(clause)
+            skipped, hedges = clauses.opened(clause)
             clause = clause[skipped:]
             is_hedged = hedges or (is_hedged and not is_said)
             rest = tokens[end:]  # "…, I think."
