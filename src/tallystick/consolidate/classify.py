@@ -163,9 +163,9 @@ class Run:
 
     def provenance(self, episode: EpisodeLike, witnesses: int) -> dict[str, Any]:
         """The fields that every delta has."""
-        stated: object = episode.metadata.get("confidence")
+        stated = episode.metadata.get("confidence")
         if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
-            stated = None
+            stated = 1.0
         hedged = episode.metadata.get("hedged") is True
         return {
             "source_episode_ids": [episode.id], "promotion_ts": self._now, "rule_id": self._rule.id,
