@@ -132,8 +132,6 @@ class Gathering:
             if heard := [source for source in rows if source.id in passing]:
                 self._sources[block] = heard
 
-    # -- the ways to find one ----------------------------------------------------------------------------------------
-
     def _by_text(self) -> dict[str, float]:
         words, room = self.question.words, self.pool * _ROOM
         found: list[Found] = []

@@ -48,7 +48,6 @@ class IndexCache:
         self.index = index
         mark = index.bookmark()
         self.hash, self.hours, self._number = mark.hash, mark.clock.hours, index.number()
-        self.size: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0  # blocks, of everyone
         self.has_edges, self.has_relations, self.has_proofs = (
             index.db.execute(any_of).fetchone() is not None
             for any_of in (sql.ANY_EDGE, sql.ANY_RELATION, sql.ANY_PROVED)

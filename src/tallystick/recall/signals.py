@@ -64,7 +64,6 @@ class Measured:
     signals: dict[str, Floats]
     near: Floats
     covers: Floats
-    part: list[int]  # the best part of a long text
     rest: Rest  # how well a belief answers what is asked of whom the question names
 
 
@@ -117,7 +116,7 @@ def measure(
     }  # fmt: skip
     bare = steady(here[:, best].T, share)
     rest = _rest(question, covers_of_rest(here[:, best], share, question.called), onward[best], found, states)
-    return Measured(units.blocks, signals, near[best], bare, units.part_of[best].tolist(), rest)
+    return Measured(units.blocks, signals, near[best], bare, rest)
 
 
 def _rest(
