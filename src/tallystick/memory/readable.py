@@ -1,7 +1,4 @@
-"""`ReadableMemory`: everything of `Memory` that reads: beliefs, history, the log, recall and frames.
-
-Every read includes what other processes wrote. Results are the caller's own copies.
-"""
+"""`ReadableMemory`: everything of `Memory` that reads: beliefs, history, the log, recall and frames."""
 
 from __future__ import annotations
 

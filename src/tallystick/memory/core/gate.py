@@ -481,8 +481,6 @@ class WriteGate:
             message = "the policy asks for approval of what would be put away; do it one by one instead"
             self.record(lambda _: asking.refuse(self._state, action, "refused", message=message))
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _without_distrusted(self, drafts: list[Draft]) -> list[Draft]:
         """The drafts without those that change a statement of a distrusted source: to repeat it would free its words.
 

@@ -73,8 +73,6 @@ class Masker:
         finally:
             del self._heard.all
 
-    # -- before it is decided on -------------------------------------------------------------------------------------
-
     def fields(self, fields: dict[str, Any], reason: str = "") -> str:
         """Mask the fields of a belief in place, and remove `keep_secrets`. Returns the reason, masked too."""
         wish, self._heard.kinds = fields.pop("keep_secrets", False), ()
@@ -119,8 +117,6 @@ class Masker:
     def edited_fields(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         return masked_fields(fields, self._policy())
 
-    # -- as it is recorded -------------------------------------------------------------------------------------------
-
     def drafts(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
         """Drafts that came another way. What a version inherits from those it replaces stays as it was."""
         if isinstance(drafts, Cleared):
@@ -137,8 +133,6 @@ class Masker:
         names = body.get("replaces") or ()
         held = [self._state.find(name, user=self._state.owner(name) or "", short=False) for name in names]
         return "\n".join(text for each in held if each for text in texts_in(each.body()))
-
-    # -- inside ------------------------------------------------------------------------------------------------------
 
     def _kept(self, wish: bool, trust: str | None) -> Collection[str]:
         """The kinds that may stay: none, except in a person's words."""

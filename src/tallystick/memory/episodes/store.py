@@ -67,8 +67,6 @@ class EpisodeStore:
     def _shape(self) -> EpisodeShape:
         return EpisodeShape(self._folder, self._gate, "episodes")
 
-    # -- the store ---------------------------------------------------------------------------------------------------
-
     def bootstrap(self) -> None:
         """Nothing to do: a memory that is open is ready."""
 
@@ -85,8 +83,6 @@ class EpisodeStore:
     def columns(self) -> list[str]:
         """The columns that were added."""
         return self._shape.columns()
-
-    # -- saying ------------------------------------------------------------------------------------------------------
 
     def put(self, episode: Episode, *, user: str, session: str, agent: str, keep_secrets: bool = False) -> Episode:
         """Record an episode in a scope, and return it as it is recorded.
@@ -204,8 +200,6 @@ class EpisodeStore:
         its last run. `extractor` is as there.
         """
         return self._propose(rule, user=self._of(user), since_last=since_last, extractor=extractor)
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     def recent(
         self, user: str | None = None, session: str | None = None, agent: str | None = None, *, limit: int = 10,

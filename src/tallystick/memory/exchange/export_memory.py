@@ -124,8 +124,6 @@ class Lines:
                 yield line
         yield ndjson.line(ndjson.END, {"records": records, "events": self.counts.get("event", 0)})
 
-    # -- what is there now -------------------------------------------------------------------------------------------
-
     def _belief(self, held: CurrentVersion) -> tuple[str, dict[str, Any]]:
         ids = self._folder.state.ids_of(held)
         return "belief", {**_without_seq(held.belief().to_dict()), "by": held.by, "versions": ids}
@@ -162,8 +160,6 @@ class Lines:
                 yield "graph", {"part": part, "record": orjson.Fragment(line)}
         for proposal in self._graph.proposals():
             yield "graph", {"part": "proposals", "record": proposal.to_dict()}
-
-    # -- how it came to be so ----------------------------------------------------------------------------------------
 
     def _events(self, end: Head) -> Iterator[bytes]:
         numbers = ndjson.Numbers()
@@ -334,8 +330,6 @@ class Folder:
             index.append(f"- [{sitting.day}]({quote(sitting.path)}), {what}: {len(sitting.seqs)}\n")
         yield "index.md", "".join(index).encode("utf-8", "replace")
 
-    # -- pages -------------------------------------------------------------------------------------------------------
-
     def _page(self, file: File) -> bytes:
         """The page as it stands in its file; as it would, if there is none. Without history, only what holds."""
         if self._history:
@@ -346,8 +340,6 @@ class Folder:
                 pass
         entries = self._at.read(lambda db: db.entries(file.path))
         return render.new(file, [each for each in entries if self._history or not each.is_struck], self._at.zone).data
-
-    # -- what happened -----------------------------------------------------------------------------------------------
 
     def _sittings(self, end: int) -> list[_Sitting]:
         found: dict[tuple[str, str], _Sitting] = {}

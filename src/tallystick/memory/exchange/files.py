@@ -65,8 +65,6 @@ class FileStore:
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
         self._folder, self._gate, self._user = folder, gate, user
 
-    # -- looking -----------------------------------------------------------------------------------------------------
-
     def sizes(self) -> dict[str, int]:
         """The bytes of every file that may be shown, by its path, in the order of the paths."""
         with self._folder.known():
@@ -91,8 +89,6 @@ class FileStore:
                     raise NotFound(f"no file {path}")
                 raise Refused(f"{path} is pending; `tallystick review` lists pending reviews", "state")
             return self._text(file)
-
-    # -- changing ----------------------------------------------------------------------------------------------------
 
     def write(self, path: str, text: str, *, session: str = "", agent: str = "") -> None:
         """Make a file, or let it say something else: what it says as before is left as it is."""

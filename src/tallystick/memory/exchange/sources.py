@@ -71,8 +71,7 @@ class Source:
     def every_line(self, longest: int) -> Iterator[bytes]:
         """Its lines, one after the other; one that is longer comes in pieces."""
         with self._open() as file:
-            while line := file.readline(longest + 1):
-                yield line
+            yield from iter(partial(file.readline, longest + 1), b"")
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines that say something, with their numbers. Of one that is longer than any, only the beginning."""

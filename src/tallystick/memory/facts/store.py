@@ -53,8 +53,6 @@ class FactService:
         """The same, seen from another path, and pinned there."""
         return FactService(self._context, self._episodes, path)
 
-    # -- the store ---------------------------------------------------------------------------------------------------
-
     def bootstrap(self) -> None:
         """Nothing to do: a memory that is open is ready."""
 
@@ -67,8 +65,6 @@ class FactService:
     def migrate(self, plan: MigrationPlan) -> None:
         """Add a field to facts. A ledger is never rewritten: older facts lack it."""
         self._shape.migrate(plan)
-
-    # -- saying ------------------------------------------------------------------------------------------------------
 
     def pin(self, fact: Fact, *, keep_secrets: bool = False) -> Fact:
         """State a fact under its id; one that is known by it is superseded. `keep_secrets` as for `m.remember`."""
@@ -162,8 +158,6 @@ class FactService:
                 found = self._folder.state.episodes.find(scope.user, name)
                 refs = [each for each in found if each.agent == scope.agent] or found
                 yield from (self._episodes.read(each.seq) for each in refs)
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     def query(
         self, pattern: FactPattern | None = None, *, subject: str | None = None, predicate: str | None = None,

@@ -23,6 +23,7 @@ import orjson
 from tallystick.decide import graph as decide
 from tallystick.decide.graph import Saved
 from tallystick.ledger.disk import replace as put_in_place
+from tallystick.memory.core.arguments import can_be_written
 from tallystick.memory.core.follower import Follower, events_from
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
@@ -204,7 +205,7 @@ class GraphService:
 
         Refused, if several go by that name.
         """
-        return self._at.read(lambda db: self._resolved(GraphRows(db, self._user), name))
+        return self._ask(lambda rows: self._resolved(rows, name))
 
     def show(self, name: str, hops: int = 1, limit: int = SHOWN) -> Expansion:
         """A node, and what is within so many steps of it: at most `limit` nodes."""
@@ -219,24 +220,17 @@ class GraphService:
         if isinstance(names, str):
             raise Refused(f"names must be a list; write [{names!r}]")
         given = list(names)
-
-        def question(db: GraphFile) -> Expansion:
-            rows = GraphRows(db, self._user)
-            return expand(rows.store(), [self._resolved(rows, name).id for name in given], hops, limits)
-
-        return self._at.read(question)
+        return self._ask(
+            lambda rows: expand(rows.store(), [self._resolved(rows, name).id for name in given], hops, limits)
+        )
 
     def shortest_path(
         self, start: str, end: str, *, max_hops: int = MAX_HOPS, limits: Limits | None = None
     ) -> Way | None:
         """The way with the fewest edges; None if there is none within the limits."""
-
-        def question(db: GraphFile) -> Way | None:
-            rows = GraphRows(db, self._user)
-            ends = [self._resolved(rows, name).id for name in (start, end)]
-            return shortest_path(rows.store(), ends[0], ends[1], max_hops=max_hops, limits=limits)
-
-        return self._at.read(question)
+        return self._ask(lambda rows: shortest_path(
+            rows.store(), self._resolved(rows, start).id, self._resolved(rows, end).id, max_hops=max_hops, limits=limits
+        ))  # fmt: skip
 
     def _resolved(self, rows: GraphRows, name: str) -> MemoryNode:
         if self._has_node(rows, name):
@@ -396,8 +390,18 @@ class GraphService:
 
     def _news(self, db: GraphFile, head: RecordFields) -> RecordFields:
         """The metadata of an envelope that is new here."""
-        known, fresh = db.head(self._user), _fresh_in(db, self._user, head)
-        said = set(keys_in(known))
+        known = db.head(self._user)
+
+        def is_new(old: RecordFields, key: str, value: object) -> bool:
+            return key not in old or line_of({key: old[key]}) != line_of({key: value})
+
+        fresh = {
+            name: {key: value for key, value in head[name].items() if is_new(known.get(name, {}), key, value)}
+            for name in ("metadata", "extra")
+        }
+        if head.get("head") not in (None, _first_profile(db, self._user)):
+            fresh["head"] = head["head"]
+        fresh, said = {name: value for name, value in fresh.items() if value}, set(keys_in(known))
         for part, name in keys_in(fresh):
             self._may_put(db, part, name, (part, name) in said)
         return fresh
@@ -473,21 +477,6 @@ def _given(envelope: GraphEnvelope) -> tuple[list[Saved], RecordFields]:
     return given, head
 
 
-def _fresh_in(db: GraphFile, user: str, head: RecordFields) -> RecordFields:
-    known = db.head(user)
-
-    def is_new(old: RecordFields, key: str, value: object) -> bool:
-        return key not in old or line_of({key: old[key]}) != line_of({key: value})
-
-    fresh = {
-        name: {key: value for key, value in head[name].items() if is_new(known.get(name, {}), key, value)}
-        for name in ("metadata", "extra")
-    }
-    if head.get("head") not in (None, _first_profile(db, user)):
-        fresh["head"] = head["head"]
-    return {name: value for name, value in fresh.items() if value}
-
-
 def _first_profile(db: GraphFile, user: str) -> str:
     """The profile that was named first; else the first by its id."""
     named = str(db.head(user).get("head", ""))
@@ -533,10 +522,7 @@ class GraphRows:
 
 def is_text(name: object) -> bool:
     """Whether anything can have this name: no record contains a lone surrogate."""
-    try:
-        return isinstance(name, str) and bool(name.encode())
-    except UnicodeEncodeError:
-        return False
+    return isinstance(name, str) and name != "" and can_be_written(name)
 
 
 def _can_be(name: str | None) -> bool:

@@ -85,8 +85,6 @@ class Compactor:
     def __init__(self, folder: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
         self._folder, self._at, self._settings, self._sync = folder, at, settings, sync
 
-    # -- proposing ---------------------------------------------------------------------------------------------------
-
     def proposals(self, user: str) -> list[Compaction]:
         """What may become of the pages that are flagged, or too long. Nothing is written."""
 
@@ -143,8 +141,6 @@ class Compactor:
     def _compaction(self, current: _Page, plan: _Plan, why: str) -> Compaction:
         page = _rewritten(current, plan) if plan.takes and not plan.losses else current.page
         return _compaction(current, plan, why, page, _names(current, plan.takes, {}))
-
-    # -- carrying out ------------------------------------------------------------------------------------------------
 
     def carry_out(
         self, user: str, about: str, rewrite: str | None, reason: str, *, shown: Compaction | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
@@ -158,9 +158,9 @@ class RecallService:
 
         found, head, ask, incomplete = self._read(self.asking(query), answer, on_progress)
         query, found.incomplete = replace(query, by_words=ask.by_words), incomplete
-        if self._context.settings.receipts if receipt is None else receipt:
-            hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
-            found.receipt = self._keep(ask, head, hits, ask.k, query, keep_question=keep_question)
+        found.receipt = self._keep(
+            ask, head, found.served, found, ask.k, query, receipt=receipt, keep_question=keep_question
+        )
         self._context.echoes.serve(query.user, found)
         return self._with_withheld(found, query) if query.explain and not query.quarantined else found
 
@@ -233,10 +233,10 @@ class RecallService:
         check_frame(frame, budget)
         filled, served, head, ask = self.filled(self.asking(replace(query, frame=frame)), frame, budget)
         query = replace(query, by_words=ask.by_words)
-        if self._context.settings.receipts if receipt is None else receipt:
-            hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
-            kept = self._keep(ask, head, hits, 0, query, budget, keep_question=keep_question)
-            filled = replace(filled, receipt=kept)
+        kept = self._keep(
+            ask, head, served, filled.hits, 0, query, budget, receipt=receipt, keep_question=keep_question
+        )
+        filled = replace(filled, receipt=kept) if kept else filled
         self._context.echoes.serve(query.user, filled.hits)
         return filled
 
@@ -266,20 +266,23 @@ class RecallService:
         return end.seq, end.hash
 
     def _keep(
-        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, query: Query,
-        budget: int | None = None, *, keep_question: bool,
+        self, ask: Ask, head: Head, served: Sequence[str], hits: Sequence[Hit], k: int, query: Query,
+        budget: int | None = None, *, receipt: bool | None, keep_question: bool,
     ) -> str:  # fmt: skip
-        """Leave a receipt, and return its id."""
+        """Leave a receipt, if that is asked for or set, and return its id."""
+        if not (self._context.settings.receipts if receipt is None else receipt):
+            return ""
         is_of_now = ask.scope.as_of is None and query.believed_at is None
         at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
-        receipt = Receipt.made(
-            at=at, head=head, hits=hits, k=min(k, _BEYOND), user=ask.scope.user,
+        scores = tuple((source, hit.score) for source, hit in zip(served, hits, strict=True))
+        made = Receipt.made(
+            at=at, head=head, hits=scores, k=min(k, _BEYOND), user=ask.scope.user,
             question=query.question if keep_question else "", asked=to_keep(ask, query, budget, at),
             frame=ask.frame.name if ask.frame else "",
             embedder="" if ask.by_words else self.meaning.key,
         )  # fmt: skip
-        self._receipts.keep(receipt)
-        return receipt.id
+        self._receipts.keep(made)
+        return made.id
 
     def _fill(
         self, file: IndexFile, *, meaning: VectorSearch, ask: Ask, erasures: int, frame: Frame, budget: int | None

@@ -49,8 +49,6 @@ class ReceiptStore:
         self._pen = threading.Lock()  # whoever holds it writes, and takes off the list what is written
         self._told = False
 
-    # -- keeping -----------------------------------------------------------------------------------------------------
-
     def keep(self, receipt: Receipt) -> None:
         """Put a receipt with those that wait. Now and then that writes them; it never fails."""
         if self._is_off or len(self._waiting) >= MOST:
@@ -93,8 +91,6 @@ class ReceiptStore:
         there = (known.owner(source) or known.episodes.owner(source) for source, _ in receipt.hits)
         asked = {name: value for name, value in receipt.asked.items() if name not in WORDED}
         return receipt if all(there) else replace(receipt, question="", asked=asked)
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     def get(self, id: str, *, user: str | None = None) -> Receipt:
         """A receipt by its id, be it written yet or not."""

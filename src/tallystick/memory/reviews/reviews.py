@@ -47,8 +47,6 @@ class ReviewService:
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, fold: Fold) -> None:
         self._folder, self._gate, self._user, self._fold = folder, gate, user, fold
 
-    # -- looking -----------------------------------------------------------------------------------------------------
-
     def waiting(self) -> list[Review]:
         """The pending reviews, oldest first; also an approved erasure that was interrupted.
 
@@ -95,8 +93,6 @@ class ReviewService:
     def may_answer(self) -> bool:
         """Whether this program may answer: it has a person's trust, and the policy names its client."""
         return self._gate.policy.answers(self._gate.trust, self._gate.by)
-
-    # -- answering ---------------------------------------------------------------------------------------------------
 
     def approve(self, name: str, *, reason: str = "", digest: str = "") -> Review:
         """Approve a review, and do its action. `digest` is that of the action you were shown, else the current one.

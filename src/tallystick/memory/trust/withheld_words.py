@@ -46,8 +46,6 @@ class Quarantine:
         except TallystickError:
             self._trusts = DEFAULT.quarantined
 
-    # -- judging -----------------------------------------------------------------------------------------------------
-
     def is_quarantined(self, trust: str) -> bool:
         return trust == _UNKNOWN or trust in self._trusts
 
@@ -103,8 +101,6 @@ class Quarantine:
             return ""
         by = self._written(seq)[1]
         return NOT_TRUSTED if against.against(user, by=by, seq=seq, agent=agent, session=session, trust=trust) else ""
-
-    # -- who wrote it ------------------------------------------------------------------------------------------------
 
     def is_written_by(self, seq: int) -> bool:
         """Whether the words of an event that are no belief's and no episode's are quarantined."""
@@ -163,8 +159,6 @@ class Quarantine:
         with ledger.reading():
             is_here = ledger.first <= seq <= ledger.head.seq
             return next(iter(ledger.events(seq, seq + 1)), None) if is_here else None
-
-    # -- names -------------------------------------------------------------------------------------------------------
 
     def path_name(self, user: str, path: str) -> str:
         """A path's name; an opaque one, if it was chosen by a program whose words are quarantined."""
