@@ -67,7 +67,6 @@ class IndexCache:
         return is_same and not is_full
 
     def states_of(self, blocks: Iterable[str]) -> dict[str, State]:
-        """The rows of these blocks."""
         wanted = list(blocks)
         if unknown := [block for block in wanted if block not in self._states]:
             rows = self.index.db.execute(sql.FREE, (orjson.dumps(unknown).decode(),))

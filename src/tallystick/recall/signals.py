@@ -238,7 +238,6 @@ def _nearness(
 
 
 def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
-    """The best unit of each candidate."""
     mine = units.owner[: units.mine]
     if len(mine) == len(units.blocks):
         return np.arange(len(mine))

@@ -3,8 +3,7 @@
 Sentences of an episode's content, each with its position and its speaker; and which of them are not read at all.
 
 Code, links and quotations are blotted out, character for character, so that every position stays what it was: nothing
-in them is ever read. Only the first 20,000 characters are read, and no sentence of more than 600. The time grows with
-the length of the text and not faster.
+in them is ever read. The time grows with the length of the text and not faster.
 
 Subjects of clauses: the speaker, somebody named, somebody's sister, or the only one a pronoun can mean.
 """

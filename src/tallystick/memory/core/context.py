@@ -93,12 +93,10 @@ class Context:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings of `tallystick.toml`."""
         return read_settings(self.root)
 
     @cached_property
     def zone(self) -> tzinfo:
-        """The time zone of this user."""
         return zone_of(self.settings)
 
     @cached_property
@@ -111,7 +109,6 @@ class Context:
 
     @cached_property
     def index(self) -> IndexService:
-        """The search index."""
         from tallystick.memory.core.index import IndexService
 
         return IndexService(self.folder, self.notify)

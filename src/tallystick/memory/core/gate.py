@@ -33,7 +33,7 @@ from tallystick.records.event import ELSEWHERE, Draft, Event
 from tallystick.records.fields import TRUST
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES
-from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, RANK, REFUSE, Policy, Subject, is_above, thing
+from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, REFUSE, Policy, Subject, is_above, lower, thing
 from tallystick.records.review import Action, Approval, Review
 from tallystick.stores.open_folder import OpenFolder
 
@@ -161,7 +161,7 @@ class WriteGate:
         if grounds:
             with self._folder.ledger.reading():
                 trusts.append(worth.weakest(self._state, grounds, user, path)[0])
-        return min(trusts, key=RANK.__getitem__), echo
+        return lower(trusts), echo
 
     # -- recording ---------------------------------------------------------------------------------------------------
 

@@ -20,8 +20,6 @@ _OF_EPISODES = (
 
 
 class IndexService(Follower[IndexFile]):
-    """One memory's index."""
-
     name, called = "index", "the index"
 
     def grow_back(self) -> None:

@@ -184,7 +184,6 @@ class Lines:
 
 
 def _program() -> str:
-    """Which version writes this."""
     try:
         return f"tallystick {version('tallystick')}"
     except PackageNotFoundError:

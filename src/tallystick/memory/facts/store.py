@@ -31,7 +31,7 @@ from tallystick.records.event import Draft, Event
 from tallystick.records.fact import TRIPLE, Fact, FactPattern, fact_of, reason_of, steps_in, text_of, triple_of, view_of
 from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
-from tallystick.records.policy import DEFAULT, RANK, is_above
+from tallystick.records.policy import DEFAULT, is_above, lower
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.version import CurrentVersion
 
@@ -140,7 +140,7 @@ class FactService:
     def evidence(self, delta: Delta, episodes: tuple[Episode, ...] = ()) -> Evidence:
         """The evidence for a delta. Its episodes are read, unless they are given."""
         read = episodes or tuple(self._episodes_of(delta))
-        trust = min([self._gate.trust, *map(self._worth, read)], key=RANK.__getitem__)
+        trust = lower([self._gate.trust, *map(self._worth, read)])
         happened = max((stamp(episode.timestamp) for episode in read), default=stamp(delta.promotion_ts))
         known = self._folder.state.episodes
         refs = tuple(each for episode in read if (each := known.of(episode.source)))
@@ -149,7 +149,7 @@ class FactService:
     def _worth(self, episode: Episode) -> str:
         """The trust of facts made of an episode."""
         is_withheld = self._episodes.withheld(episode.source, user=episode.user) is not None
-        return min(episode.trust, SET_ASIDE, key=RANK.__getitem__) if is_withheld else episode.trust
+        return lower((episode.trust, SET_ASIDE)) if is_withheld else episode.trust
 
     def _episodes_of(self, delta: Delta) -> Iterator[Episode]:
         """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""

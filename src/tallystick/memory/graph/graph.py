@@ -120,8 +120,6 @@ class GraphService:
     def _ask(self, question: Callable[[GraphRows], Answer]) -> Answer:
         return self._at.read(lambda db: question(GraphRows(db, self._user)))
 
-    # -- saving ------------------------------------------------------------------------------------------------------
-
     def save_profile(self, profile: MemoryProfile) -> None:
         self._save_all("profiles", [profile])
 
@@ -198,8 +196,6 @@ class GraphService:
             counts[saved.part][verdict] += 1
         return {part: dict(sorted(counted.items())) for part, counted in counts.items() if counted}
 
-    # -- looking -----------------------------------------------------------------------------------------------------
-
     def resolve(self, name: str) -> MemoryNode:
         """The node that `name` names, by its id or by what it goes by; after a merge, the one it was merged into.
 
@@ -255,8 +251,6 @@ class GraphService:
         except OSError as error:
             raise NotWritten(f"{place} was not written: {error.strerror}; nothing was changed") from error
         return envelope
-
-    # -- the same thing ----------------------------------------------------------------------------------------------
 
     def find_same(self, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 100) -> list[Likeness]:
         """Pairs that may be the same thing, the likeliest first, with the reasons. Compares all nodes."""

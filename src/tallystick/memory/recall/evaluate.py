@@ -167,7 +167,6 @@ def _place(hits: Iterable[Hit], ids: Iterable[str]) -> int:
 
 
 def read_questions(path: Path) -> list[KnownQuestion]:
-    """The questions of a file."""
     text = read_text(path, of="questions", told_by="test")
     try:
         return list(_questions(parse(text)))

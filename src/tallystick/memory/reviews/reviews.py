@@ -3,8 +3,6 @@
 An answer is used once. An approval covers the action as it was shown: pass the `digest` that you showed, and anything
 else is refused.
 
-Actions under the policy: built, proposed, applied.
-
 An action is built on the current state, so that it names exact versions. It is proposed, and happens at once or needs
 approval; or it is applied, with an approval of exactly that action where the policy asks for one.
 """
@@ -220,7 +218,6 @@ class ActionService:
         self._services, self._context, self._folder, self._gate = services, context, context.folder, context.gate
 
     def reviews_of(self, user: str) -> ReviewService:
-        """The reviews of a user."""
         return ReviewService(self._folder, self._gate, user, self._compact)
 
     def action(

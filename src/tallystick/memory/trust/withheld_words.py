@@ -108,7 +108,6 @@ class Quarantine:
         return self.is_quarantined(trust) or self.is_distrusted(by, trust, seq)
 
     def is_distrusted(self, by: str, trust: str, seq: int = LATEST) -> bool:
-        """Whether a source is distrusted."""
         return self.state.distrusts.against(self.user, by=by, seq=seq, trust=trust) is not None
 
     def has_distrusted_description(self, user: str, about: str) -> bool:
@@ -122,7 +121,6 @@ class Quarantine:
         return bool(known[2]) and about in self._described[1]
 
     def writer_in(self, event: Event) -> str:
-        """The trust of an event's writer."""
         body = event.body or {}
         if WRITER_TRUST in body:
             return str(body[WRITER_TRUST])
