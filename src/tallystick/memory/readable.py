@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tallystick.records.recall import FilledFrame, RecallResult, Replayed
     from tallystick.records.status import Status
 
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -103,8 +102,6 @@ class ReadableMemory:
     @cached_property
     def _sources(self) -> SourceService:
         return SourceService(self._context)
-
-    # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(
         self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""

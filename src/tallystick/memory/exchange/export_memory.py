@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain, takewhile
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -91,7 +91,7 @@ def _must_read_all(context: Context, user: str) -> None:
         raise error
 
 
-# -- A user's memory as the lines of one file: what is there now, then every event that made it so ---------------------
+# -- a user's memory as the lines of one file: what is there now, then every event that made it so ---------------------
 
 
 class Lines:
@@ -170,7 +170,7 @@ class Lines:
     def _mine(self, end: Head) -> Iterator[Event]:
         """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
         imports: list[bool] = []  # those under way, and whether each is exported
-        for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._folder.ledger, 0)):
+        for event in events_from(self._folder.ledger, 0, stop=end.seq + 1):
             if event.op == IMPORT_TAKE and event.body is not None:
                 imports.append(not event.body["whole"] and self._is_mine(event) and not any(imports))
                 is_told = imports[-1]
@@ -282,7 +282,7 @@ def _fresh(disk: Disk, place: Path) -> Iterator[Path]:
             fresh.unlink(missing_ok=True)
 
 
-# -- A user's memory as a folder of Markdown that anybody can read: the pages, and what happened day by day ------------
+# -- a user's memory as a folder of Markdown that anybody can read: the pages, and what happened day by day ------------
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u206f\u200b-\u200f\ufeff]")
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>()#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
@@ -342,7 +342,7 @@ class Folder:
 
     def _sittings(self, end: int) -> list[_Sitting]:
         found: dict[tuple[str, str], _Sitting] = {}
-        for event in takewhile(lambda event: event.seq <= end, events_from(self._folder.ledger, 0)):
+        for event in events_from(self._folder.ledger, 0, stop=end + 1):
             is_mine = event.op == EPISODE_PUT and event.body is not None and self._folder.owner(event) == self._user
             if is_mine and (self._history or not self._fate(event.id)):
                 episode = Episode.of(event)

@@ -272,7 +272,7 @@ def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, An
     return {FILE: {"path": path, "parts": [[gap, key] for gap, key in parts], "end": end}}
 
 
-# -- A file as parts: each is a statement that can be recalled by itself, and together they are the file, --------------
+# -- a file as parts: each is a statement that can be recalled by itself, and together they are the file ---------------
 
 MOST = 1000
 LONGEST_PART = 8000  # characters of a part

@@ -493,7 +493,7 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
             after.moved(file.path, now.path)
 
 
-# -- pages that are not imported before a person decided: truncated, unreadable, or without most of their --------------
+# -- pages that are not imported before a person decided: truncated, unreadable, or without most of their entries ------
 
 WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"
 
