@@ -290,4 +290,3 @@ class ReadableMemory:
         with suppress(Busy):  # then they are answered without vectors, as any question is
             self.embed(user=user)
         return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
-

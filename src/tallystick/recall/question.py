@@ -107,9 +107,6 @@ def _phrases(asked: str) -> set[str]:
     return found
 
 
-# -- words that are written as names -----------------------------------------------------------------------------------
-
-
 def called_in(asked: str, words: Sequence[str]) -> tuple[int, ...]:
     """The places of those words of a question that are written as names; none, if there are no others."""
     written = _written(asked)

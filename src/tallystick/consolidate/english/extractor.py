@@ -417,8 +417,6 @@ class _Reader:
         self.before = before
         return True
 
-    # --- a sentence of its own
-
     def _clauses(self, tokens: list[Token]) -> None:
         subject: Subject | None = None
         self.lead = _Lead()
@@ -524,8 +522,6 @@ class _Reader:
             return []
         called = values.person(clause[at:])
         return [(Draft("name", called, clause[-1].end, 0.6), self.cast.speaker, False)] if called else []
-
-    # --- "no, at Initech"
 
     def _correct(self, tokens: list[Token]) -> bool:
         """Whether the sentence only corrects the one before: "Actually, it's Initech.", "No, at Initech."."""

@@ -43,13 +43,9 @@ if TYPE_CHECKING:
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.rule import ConsolidationRule, Extractor
 
-_RECENT = {  # by session, by agent
-    (False, False): sql.RECENT, (True, False): sql.RECENT_SESSION, (False, True): sql.RECENT_AGENT,
-    (True, True): sql.RECENT_SCOPE,
-}  # fmt: skip
-_RECENT_HEARD = {
-    (False, False): sql.RECENT_HEARD, (True, False): sql.RECENT_HEARD_SESSION, (False, True): sql.RECENT_HEARD_AGENT,
-    (True, True): sql.RECENT_HEARD_SCOPE,
+_RECENT = {  # by session, by agent: on one path, on several
+    (False, False): (sql.RECENT, sql.RECENT_HEARD), (True, False): (sql.RECENT_SESSION, sql.RECENT_HEARD_SESSION),
+    (False, True): (sql.RECENT_AGENT, sql.RECENT_HEARD_AGENT), (True, True): (sql.RECENT_SCOPE, sql.RECENT_HEARD_SCOPE),
 }  # fmt: skip
 _NEAR = 32  # events; finding a place in the ledger costs as much as reading so many
 
@@ -239,10 +235,10 @@ class EpisodeStore:
         heard = self._folder.state.paths.heard(user, path)
         one = len(heard) == 1
         where = heard[0] if one else orjson.dumps(heard).decode()
-        statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
+        on_one, on_several = _RECENT[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
         found, first, episodes = list[int](), self._folder.ledger.first, self._folder.state.episodes
-        for source, seq, at in file.db.execute(statement, (user, where, *more)):
+        for source, seq, at in file.db.execute(on_one if one else on_several, (user, where, *more)):
             if seq >= first and (after is None or (at, seq) < after) and not episodes.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:

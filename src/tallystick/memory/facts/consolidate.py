@@ -214,8 +214,6 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
         getattr(whole, name).extend(getattr(part, name))
 
 
-# -- extractors --------------------------------------------------------------------------------------------------------
-
 ENGLISH = "english"
 
 

@@ -307,9 +307,6 @@ def _is_a(name: str, kind: str) -> str:
     return f"{name} is {article} {what}" if what else ""
 
 
-# -- the store ---------------------------------------------------------------------------------------------------------
-
-
 @answering
 class EntityStore:
     """The entities of one user."""

@@ -523,11 +523,8 @@ def _can_be(name: str | None) -> bool:
     return name is None or is_text(name)
 
 
-# -- the graph of an open memory, kept up to date with the ledger (see `follower`) -------------------------------------
-
-
 class GraphAt(Follower[GraphFile]):
-    """The rows of the graphs of one folder.
+    """The rows of the graphs of one folder, kept up to date with the ledger.
 
     They are made when the graph is first used, and from then on follow every write of this process. Where the first
     segments of the ledger were pruned, the rows of beliefs are made of the current state; but what was saved in those

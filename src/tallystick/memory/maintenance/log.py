@@ -123,9 +123,6 @@ def _said(event: Event, name: str) -> set[str]:
     return {str(place[name]) for place in places if isinstance(place, dict) and place.get(name)}
 
 
-# -- events as they come ----------------------------------------------------------------------------------------------
-
-
 def follow_events(
     folder: OpenFolder, user: str, start: int, read: Callable[[Event], T | None], *, follow: bool
 ) -> Iterator[T | None]:

@@ -192,11 +192,8 @@ class PathService:
         return {path: (beliefs[path], episodes[path]) for path in beliefs.keys() | episodes.keys()}
 
 
-# -- `m.on(path)`: a memory on one path of a conversation --------------------------------------------------------------
-
-
 class PathView:
-    """A memory on one path. `m.on("main")` is the root.
+    """`m.on(path)`: a memory on one path of a conversation. `m.on("main")` is the root.
 
     It has those calls of `Memory` that take a path, with the same arguments except that one. It has no state of its
     own: two views of the same path are equal.

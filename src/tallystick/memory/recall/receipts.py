@@ -164,14 +164,12 @@ class FeedbackService:
         kept = self._receipts.get(receipt, user=whose) if receipt else None
         served, on = (kept.hits, path or str(kept.asked.get("path", ""))) if kept else ((), path)
 
-        def decision() -> list[Draft]:
+        def decision(_: Draw) -> list[Draft]:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
             return decide.outcome(self._folder.state, every, signal, weight, user=whose, reason=reason, path=on)
 
         changes = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
-        return _ids(
-            self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=changes)
-        )  # fmt: skip
+        return _ids(self._gate.write("reinforce", decision, user=whose, path=on, reason=reason, changes=changes))
 
     def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
         """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.
