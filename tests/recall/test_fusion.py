@@ -21,7 +21,7 @@ def measured(**signals: list[float]) -> Measured:
     near = np.array(signals.get("near", [0.0] * count), np.float32)
     no = np.zeros(count, dtype=np.bool_)
     rest = Rest(every["words"], near, no, no, no)
-    return Measured([f"{n:016x}" for n in range(count)], every, near, every["words"], [0] * count, rest)
+    return Measured([f"{n:016x}" for n in range(count)], every, near, every["words"], rest)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -163,18 +163,16 @@ class Run:
 
     def provenance(self, episode: EpisodeLike, witnesses: int) -> dict[str, Any]:
         """The fields that every delta has."""
-        stated: object = episode.metadata.get("confidence")
+        stated = episode.metadata.get("confidence")
         if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
-            stated = None
+            stated = 1.0
         hedged = episode.metadata.get("hedged") is True
         return {
-            "source_episode_ids": [episode.id],
-            "promotion_ts": self._now,
-            "rule_id": self._rule.id,
+            "source_episode_ids": [episode.id], "promotion_ts": self._now, "rule_id": self._rule.id,
             "confidence": _confidence(trust=episode.trust, witnesses=witnesses, hedged=hedged, stated=stated),
             "scope": _scope(user=episode.user, agent=episode.agent, path=episode.path),
             "channels": self._rule.then_emits.copy(),
-        }
+        }  # fmt: skip
 
 
 _confidence = lru_cache(maxsize=1024)(earned)
@@ -269,16 +267,9 @@ class Weigher:
     """One run of a rule over episodes, oldest first."""
 
     def __init__(
-        self,
-        rule: ConsolidationRule,
-        held: Holding,
-        *,
-        now: datetime,
-        several: frozenset[str] = frozenset(),
-        reader: Extractor | None = None,
-        is_worth: Worth = lambda _: True,
-        is_applied: bool = False,
-    ) -> None:
+        self, rule: ConsolidationRule, held: Holding, *, now: datetime, several: frozenset[str] = frozenset(),
+        reader: Extractor | None = None, is_worth: Worth = lambda _: True, is_applied: bool = False,
+    ) -> None:  # fmt: skip
         """`is_applied`, if each delta is applied before the next one is asked for: then `held` knows it already."""
         self._run, self._is_applied = Run(rule, now, several), is_applied
         self._held, self._several, self._reader, self._is_worth = held, several, reader, is_worth

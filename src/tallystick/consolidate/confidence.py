@@ -20,7 +20,6 @@ What this cannot know: whether witnesses really are independent. Count sessions 
 
 from __future__ import annotations
 
-from tallystick.records.errors import Refused
 from tallystick.records.policy import RANK
 
 HEDGED = 0.6  # what is left of "I think", "maybe", "probably"
@@ -32,29 +31,14 @@ _PLACES = 4
 
 
 def earned(
-    *, trust: str, witnesses: int, hedged: bool = False, extractor: float | None = None, stated: float | None = None
-) -> float:
+    *, trust: str, witnesses: int, hedged: bool = False, extractor: float = 1.0, stated: float = 1.0
+) -> float:  # fmt: skip
     """The confidence of a fact, from 0 to 0.9.
 
     `witnesses` are independent sources: distinct sessions or agents. `extractor` is the confidence of a reader that the
-    words mean this; what metadata states outright was not read, and has none. `stated` is the confidence that the
-    source names: it may lower what its trust is worth, and cannot raise it.
+    words mean this; what metadata states outright was not read. `stated` is the confidence that the source names: it
+    may lower what its trust is worth, and cannot raise it.
     """
-    if trust not in RANK:
-        raise Refused(f"trust {trust!r} is not known; it is one of {', '.join(RANK)}")
-    if type(witnesses) is not int or witnesses < 1:
-        raise Refused("witnesses must be a whole number from 1 on")
-    word = min(_WORD[RANK[trust]], _part("stated", stated))
+    word = min(_WORD[RANK[trust]], stated)
     doubt = (1 - word) * (_LASTING + (1 - _LASTING) / min(witnesses, _MANY))
-    firmness = HEDGED if hedged else 1.0
-    return round((1 - doubt) * firmness * _part("extractor", extractor), _PLACES)
-
-
-def _part(name: str, value: object) -> float:
-    """A number from 0 to 1; all of it, where none is given."""
-    if value is None:
-        return 1.0
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        shown = str(value) if isinstance(value, int | float) and abs(value) < _MANY else type(value).__name__
-        raise Refused(f"{name} is a confidence and must be a number from 0 to 1, not {shown}")
-    return float(value)
+    return round((1 - doubt) * (HEDGED if hedged else 1.0) * extractor, _PLACES)

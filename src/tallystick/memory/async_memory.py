@@ -76,24 +76,18 @@ def _stream(method: Callable[Concatenate[Any, P], Iterator[R]]) -> Callable[Conc
 
 
 class AsyncBeliefStore(_Awaited):
-    """`beliefs`, awaited."""
-
     all = _call(BeliefStore.all)
     page = _call(BeliefStore.page)
     query = _call(BeliefStore.query)
 
 
 class AsyncConfigStore(_Awaited):
-    """`config`, awaited."""
-
     all = _call(ConfigStore.all)
     get = _call(ConfigStore.get)
     set = _call(ConfigStore.set)
 
 
 class AsyncEntityStore(_Awaited):
-    """`entities`, awaited."""
-
     all = _call(EntityStore.all)
     create = _call(EntityStore.create)
     forget = _call(EntityStore.forget)
@@ -106,8 +100,6 @@ class AsyncEntityStore(_Awaited):
 
 
 class AsyncEpisodeStore(_Awaited):
-    """`episodes`, awaited."""
-
     bootstrap = _call(EpisodeStore.bootstrap)
     columns = _call(EpisodeStore.columns)
     consolidate = _call(EpisodeStore.consolidate)
@@ -126,8 +118,6 @@ class AsyncEpisodeStore(_Awaited):
 
 
 class AsyncFactService(_Awaited):
-    """`facts`, awaited."""
-
     apply = _call(FactService.apply)
     apply_delta = _call(FactService.apply_delta)
     bootstrap = _call(FactService.bootstrap)
@@ -144,8 +134,6 @@ class AsyncFactService(_Awaited):
 
 
 class AsyncFileStore(_Awaited):
-    """`files`, awaited."""
-
     move = _call(FileStore.move)
     paths = _call(FileStore.paths)
     read = _call(FileStore.read)
@@ -155,8 +143,6 @@ class AsyncFileStore(_Awaited):
 
 
 class AsyncFrameStore(_Awaited):
-    """`frames`, awaited."""
-
     all = _call(FrameStore.all)
     drop = _call(FrameStore.drop)
     get = _call(FrameStore.get)
@@ -164,8 +150,6 @@ class AsyncFrameStore(_Awaited):
 
 
 class AsyncGraphService(_Awaited):
-    """`graph`, awaited."""
-
     dismiss = _call(GraphService.dismiss)
     erase = _call(GraphService.erase)
     expand = _call(GraphService.expand)
@@ -199,8 +183,6 @@ class AsyncGraphService(_Awaited):
 
 
 class AsyncLedgerService(_Awaited):
-    """`ledger`, awaited."""
-
     check_proof = _call(LedgerService.check_proof)
     checkpoint = _call(LedgerService.checkpoint)
     checkpoints = _call(LedgerService.checkpoints)
@@ -216,8 +198,6 @@ class AsyncLedgerService(_Awaited):
 
 
 class AsyncPageStore(_Awaited):
-    """`pages`, awaited."""
-
     activate = _call(PageStore.activate)
     append = _call(PageStore.append)
     archive = _call(PageStore.archive)
@@ -239,8 +219,6 @@ class AsyncPageStore(_Awaited):
 
 
 class AsyncPathService(_Awaited):
-    """`paths`, awaited."""
-
     abandon = _call(PathService.abandon)
     all = _call(PathService.all)
     branch = _call(PathService.branch)
@@ -256,8 +234,6 @@ class AsyncPathService(_Awaited):
 
 
 class AsyncReceiptStore(_Awaited):
-    """`receipts`, awaited."""
-
     all = _call(ReceiptStore.all)
     flush = _call(ReceiptStore.flush)
     get = _call(ReceiptStore.get)
@@ -265,8 +241,6 @@ class AsyncReceiptStore(_Awaited):
 
 
 class AsyncReviewService(_Awaited):
-    """`reviews`, awaited."""
-
     all = _call(ReviewService.all)
     approve = _call(ReviewService.approve)
     approve_all = _call(ReviewService.approve_all)
@@ -283,8 +257,6 @@ class AsyncReviewService(_Awaited):
 
 
 class AsyncRuleStore(_Awaited):
-    """`rules`, awaited."""
-
     all = _call(RuleStore.all)
     drop = _call(RuleStore.drop)
     findings = _call(RuleStore.findings)
@@ -295,15 +267,11 @@ class AsyncRuleStore(_Awaited):
 
 
 class AsyncTidyService(_Awaited):
-    """`tidy`, awaited."""
-
     apply = _call(TidyService.apply)
     proposals = _call(TidyService.proposals)
 
 
 class AsyncSessionService(_Awaited):
-    """`work`, awaited."""
-
     end = _call(SessionService.end)
     start = _call(SessionService.start)
 

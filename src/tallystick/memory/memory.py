@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from tallystick.records.status import Erasure
     from tallystick.records.transfer import Exported, Imported, TakenIn
 
-NDJSON = "ndjson"
-
 
 @answering
 class Memory(ReadableMemory):
@@ -361,7 +359,7 @@ class Memory(ReadableMemory):
         )
 
     def export(
-        self, to: str | Path, *, format: str = NDJSON, user: str | None = None, history: bool = True,
+        self, to: str | Path, *, format: str = "ndjson", user: str | None = None, history: bool = True,
         replace: bool = False,
     ) -> Exported:  # fmt: skip
         """Export all that is this user's: as a file of lines, a folder of Markdown, or the graph's envelope.

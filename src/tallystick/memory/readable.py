@@ -1,7 +1,4 @@
-"""`ReadableMemory`: everything of `Memory` that reads: beliefs, history, the log, recall and frames.
-
-Every read includes what other processes wrote. Results are the caller's own copies.
-"""
+"""`ReadableMemory`: everything of `Memory` that reads: beliefs, history, the log, recall and frames."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.remember import RememberService
-from tallystick.memory.core.event_stream import follow_events, paused
 from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
+from tallystick.memory.maintenance.log import Sought, follow_events, log_page, paused
 from tallystick.memory.recall.receipts import FeedbackService, ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.services import Services
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from tallystick.records.event import LogPage
     from tallystick.records.recall import FilledFrame, RecallResult, Replayed
     from tallystick.records.status import Status
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,8 +103,6 @@ class ReadableMemory:
     def _sources(self) -> SourceService:
         return SourceService(self._context)
 
-    # -- reading -------------------------------------------------------------------------------------------------------
-
     def get(
         self, name: str, *, believed_at: Moment | None = None, user: str | None = None, path: str = ""
     ) -> Belief | None:
@@ -177,8 +171,6 @@ class ReadableMemory:
 
         `op` as in `log`; `by` is a source (`mcp:3f9a`) or a client (`mcp`). At most `reach` events are looked at.
         """
-        from tallystick.memory.maintenance.log import Sought, log_page
-
         sought = Sought(op, by, session, agent)
         return log_page(self._folder, self.user, sought, before=before, after=after, limit=limit, reach=reach)
 
@@ -298,4 +290,3 @@ class ReadableMemory:
         with suppress(Busy):  # then they are answered without vectors, as any question is
             self.embed(user=user)
         return put_all(cast("Questioned", self), questions, user=self._user(user), on_progress=on_progress)
-

@@ -20,8 +20,8 @@ from tallystick.records.event import Event
 if TYPE_CHECKING:
     from tallystick.memory.graph.graph import GraphAt, GraphService
     from tallystick.memory.pages.files import PagesAt
-    from tallystick.memory.pages.follow import PageWriter
     from tallystick.memory.pages.store import PageStore
+    from tallystick.memory.pages.sync import PageWriter
     from tallystick.memory.recall.recall import RecallService
     from tallystick.records.embedder import Embedder
 
@@ -49,7 +49,6 @@ class Services:
 
     @cached_property
     def page_files(self) -> PagesAt:
-        """The Markdown files of the pages."""
         from tallystick.memory.pages.files import PagesAt
 
         return PagesAt(self.context)
@@ -57,48 +56,41 @@ class Services:
     @cached_property
     def page_writer(self) -> PageWriter:
         """Writes pages after beliefs changed, and imports what was edited on them."""
-        from tallystick.memory.pages.follow import PageWriter
+        from tallystick.memory.pages.sync import PageWriter
 
         return PageWriter(self.page_files, is_on=self.context.settings.follow)
 
     @cached_property
     def graph_index(self) -> GraphAt:
-        """The tables of the graph."""
         from tallystick.memory.graph.graph import GraphAt
 
         return GraphAt(self.context.folder)
 
     @cached_property
     def audit_file(self) -> AuditFile:
-        """`audit.jsonl`."""
         return AuditFile(self.context.folder, is_on=self.context.settings.audit, notify=self.context.notify)
 
     @cached_property
     def ledger(self) -> LedgerService:
-        """The chain itself."""
         return LedgerService(self.context.folder, self.context.keyring, self.context.gate.must)
 
     @cached_property
     def receipts(self) -> ReceiptStore:
-        """Receipts of what recall served."""
         context = self.context
         return ReceiptStore(context.folder, context.gate, context.user, context.notify)
 
     @cached_property
     def recall(self) -> RecallService:
-        """Recall and frames."""
         from tallystick.memory.recall.recall import RecallService
 
         return RecallService(self.context, self.receipts, self._embedder)
 
     def pages_of(self, user: str) -> PageStore:
-        """The pages of a user."""
         from tallystick.memory.pages.store import PageStore
 
         return PageStore(self.context.folder, self.context.gate, self.page_files, user, self.context.settings)
 
     def graph_of(self, user: str) -> GraphService:
-        """The graph of a user."""
         from tallystick.memory.graph.graph import GraphService
 
         return GraphService(self.graph_index, self.context.gate, user, self.after_erasing)

@@ -79,7 +79,6 @@ class Gathering:
         self.index, self._view = self.seen.index, self.seen.view(self.scope)
 
     def gather(self, extra: Iterable[str] = ()) -> Candidates:
-        """Gather everything worth a closer look."""
         text, near = self._by_text(), self._by_vector()
         letters = search.search_letters(self.index, self.question.asked, self.scope, self.pool, self._rows())
         order = [*text, *near, *(each.block for each in letters)]
@@ -131,8 +130,6 @@ class Gathering:
         for block, rows in said.items():
             if heard := [source for source in rows if source.id in passing]:
                 self._sources[block] = heard
-
-    # -- the ways to find one ----------------------------------------------------------------------------------------
 
     def _by_text(self) -> dict[str, float]:
         words, room = self.question.words, self.pool * _ROOM

@@ -5,7 +5,6 @@ Every filter applies to a source. A block is found if one of its sources passes 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
@@ -18,6 +17,7 @@ from tallystick.projections.index.rows import Source
 from tallystick.records.clock import parse_moment, said_time
 from tallystick.records.errors import Refused
 from tallystick.records.fields import TRUST
+from tallystick.text.like import pattern
 
 _LEFT_OUT = ("agent", "session", "trust", "kind", "about")
 
@@ -80,33 +80,13 @@ def tags_of(source: Source) -> tuple[str, ...]:
     return tuple(orjson.loads(source.tags)) if source.tags else ()
 
 
-@lru_cache(maxsize=256)
-def _pieces(like: str) -> tuple[tuple[re.Pattern[str], int], ...]:
-    """The pieces between the % of a pattern, and their lengths: _ is any one character, and case is ignored."""
-    found = []
-    for piece in re.sub("%+", "%", like).split("%"):
-        chars = ("." if each == "_" else re.escape(each) for each in piece)
-        found.append((re.compile("".join(chars), re.IGNORECASE | re.DOTALL), len(piece)))
-    return tuple(found)
-
-
-def is_like(text: str, like: str) -> bool:
-    """True if a text matches a pattern of SQL's LIKE. Each piece is looked for once, from left to right."""
-    (first, _), *rest = _pieces(like)
-    if not rest:
-        return first.fullmatch(text) is not None
-    *middle, (last, length) = rest
-    found = first.match(text)
-    for piece, _ in middle:
-        found = piece.search(text, found.end()) if found else None
-    if found is None or len(text) - length < found.end():
-        return False
-    return last.fullmatch(text, len(text) - length) is not None
+_like = lru_cache(maxsize=256)(pattern)
 
 
 def bears(tags: Iterable[str], patterns: Iterable[str]) -> bool:
-    """True if one of the tags matches one of the patterns."""
-    return any(is_like(tag, pattern) for tag in tags for pattern in patterns)
+    """True if one of the tags matches one of the patterns of SQL's LIKE."""
+    checks = [matches for each in patterns if (matches := _like(each))]
+    return any(matches(tag) for tag in tags for matches in checks)
 
 
 def _left_out(filters: Filters, source: Source) -> bool:

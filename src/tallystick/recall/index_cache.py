@@ -48,7 +48,6 @@ class IndexCache:
         self.index = index
         mark = index.bookmark()
         self.hash, self.hours, self._number = mark.hash, mark.clock.hours, index.number()
-        self.size: int = index.db.execute(sql.LAST_ROW).fetchone()[0] or 0  # blocks, of everyone
         self.has_edges, self.has_relations, self.has_proofs = (
             index.db.execute(any_of).fetchone() is not None
             for any_of in (sql.ANY_EDGE, sql.ANY_RELATION, sql.ANY_PROVED)
@@ -68,7 +67,6 @@ class IndexCache:
         return is_same and not is_full
 
     def states_of(self, blocks: Iterable[str]) -> dict[str, State]:
-        """The rows of these blocks."""
         wanted = list(blocks)
         if unknown := [block for block in wanted if block not in self._states]:
             rows = self.index.db.execute(sql.FREE, (orjson.dumps(unknown).decode(),))

@@ -42,8 +42,6 @@ _READ = 2_000  # characters of a statement that are searched for names
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A parsed question."""
-
     asked: str
     bare: str  # without the names of those who speak
     words: tuple[str, ...]  # that say something, each once; if none does, all of them
@@ -58,7 +56,6 @@ class Question:
 
 
 def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Question:
-    """Parse a question."""
     asked = asked[:_MOST_READ]
     named, about, speakers = _whom(index, asked, scope)
     bare = without_names(asked, named) or asked
@@ -108,9 +105,6 @@ def _phrases(asked: str) -> set[str]:
                 continue
             found.add(" ".join(said[start:end]).casefold())
     return found
-
-
-# -- words that are written as names -----------------------------------------------------------------------------------
 
 
 def called_in(asked: str, words: Sequence[str]) -> tuple[int, ...]:

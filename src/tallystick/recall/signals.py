@@ -64,7 +64,6 @@ class Measured:
     signals: dict[str, Floats]
     near: Floats
     covers: Floats
-    part: list[int]  # the best part of a long text
     rest: Rest  # how well a belief answers what is asked of whom the question names
 
 
@@ -117,7 +116,7 @@ def measure(
     }  # fmt: skip
     bare = steady(here[:, best].T, share)
     rest = _rest(question, covers_of_rest(here[:, best], share, question.called), onward[best], found, states)
-    return Measured(units.blocks, signals, near[best], bare, units.part_of[best].tolist(), rest)
+    return Measured(units.blocks, signals, near[best], bare, rest)
 
 
 def _rest(
@@ -239,7 +238,6 @@ def _nearness(
 
 
 def _best_parts(units: _Units, covered: Floats, near: Floats) -> Places:
-    """The best unit of each candidate."""
     mine = units.owner[: units.mine]
     if len(mine) == len(units.blocks):
         return np.arange(len(mine))

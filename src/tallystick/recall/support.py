@@ -58,7 +58,6 @@ class Support(NamedTuple):
 def support_of(
     states: Sequence[State], sources: Sequence[Sequence[SourceRow]], now: float, degree: Mapping[str, float]
 ) -> Support:  # fmt: skip
-    """The support of each candidate."""
     blocks, _, confidence, reinforced, decay, last = zip(*states, strict=True)
     hours = np.maximum(now - np.array(last, dtype=float), 0.0)
     stated = [sum(not source.echo for source in each) for each in sources]  # an echo counts for nothing

@@ -6,10 +6,10 @@ words (`VectorsPending`), and the vectors are made meanwhile. A slow embedder's 
 read and write; what has no vector yet is found by its words. Vectors of another embedder are in another folder and are
 never read.
 
-The blocks without vectors are found by comparing the vectors with the index, once for each index that is opened; no
-file says so. So files that were rolled back, or an index that was rebuilt and numbers its rows otherwise, cost a
-comparison, and no block goes without its vector for ever. Vectors of blocks that the index does not have (a copy was
-restored) are removed then.
+The blocks without vectors are found by comparing the vectors with the index, once for each index that is opened, unless
+a watermark says up to which of its rows nothing is missing. So files that were rolled back, or an index that was
+rebuilt, cost a comparison, and no block goes without its vector for ever. Vectors of blocks that the index does not
+have (a copy was restored) are removed then.
 
 A vector is written only while the index that its text came from is in its place: erasing puts another there, and then
 sweeps. So no vector of an erased text is written after the sweep; a reader who is answering from the old index at that

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tallystick import Memory
-from tallystick.memory.pages import follow as page_follow
+from tallystick.memory.pages import sync as page_follow
 from tallystick.memory.pages.sync import Sync
 from tests.memory.paged import folder_in, is_settled, page_at
 
@@ -29,7 +29,7 @@ def test_in_a_run_of_writes_pages_take_a_small_part_of_the_time_also_after_a_lon
         spent[0] += 0.03
         return real(run, only)
 
-    monkeypatch.setattr(page_follow, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(page_follow, "time", SimpleNamespace(**{**vars(time), "monotonic": lambda: now[0]}))
     with Memory(folder_in(home / "kept")) as m:
         m.remember("the first", about="person-ana")
         now[0] += idle

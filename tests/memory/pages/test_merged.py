@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tallystick import Memory
-from tallystick.memory.pages import follow as page_follow
+from tallystick.memory.pages import sync as page_follow
 from tallystick.records.errors import Moved
 from tallystick.records.page import PageEntry
 from tallystick.stores.page_files import PageFolder

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tallystick import Memory
-from tallystick.memory.pages import follow as page_follow
+from tallystick.memory.pages import sync as page_follow
 from tallystick.records.errors import TallystickError
 from tests import strategies
 from tests.memory.paged import entry_texts, everything_in, files_of, folder_in, is_exactly_ours, is_settled

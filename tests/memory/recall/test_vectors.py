@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory, Refused
-from tallystick.memory.recall.recall import RecallService
-from tallystick.memory.recall.vector_maker import VectorMaker
+from tallystick.memory.recall.recall import RecallService, VectorMaker
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.vectors.file import is_swept
 from tallystick.recall import vectors as meaning

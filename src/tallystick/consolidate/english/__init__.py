@@ -2,8 +2,10 @@
 
 What is read: plain statements, one clause at a time, of a subject, a verb and what follows it, for the verbs and nouns
 in its tables. The predicates are the closed list `PREDICATES`, and `favourite_…` for each thing that may be a favourite
-(`favourite_colour`); `MULTI_VALUED` are those that may hold several objects at once. A claim quotes its evidence, from
-the word that names its subject to the last one of the claim.
+(`favourite_colour`); `MULTI_VALUED` are those that may hold several objects at once. `is` gives the value of a setting
+or the day of an event, `does` a habit that was given up, `has_pet` an animal with its name ("dog Rex"), and `partner`
+is not married to the subject as far as was said. A claim quotes its evidence, from the word that names its subject to
+the last one of the claim.
 
 Who "I" is: the episode's metadata `speaker`; else the label before the line ("Ana: …"); else the episode's agent; else
 its user. "We" is the same, a little less surely. A line labelled with another name than the metadata's speaker is a
@@ -31,51 +33,11 @@ from tallystick.text.word_lists import set_of
 
 __all__ = ["MULTI_VALUED", "PREDICATES", "EnglishExtractor"]
 
-PREDICATES = {
-    "name": "what the subject is called: a name",
-    "email": "an address for mail",
-    "phone": "a number to call, as written",
-    "age": "in years, a number",
-    "birthday": "a day of the year, like 3 May",
-    "born_on": "a date, a month or a year",
-    "born_in": "a place",
-    "comes_from": "a place: “I'm from Porto”",
-    "lives_in": "a place",
-    "works_at": "an employer",
-    "works_as": "a job or role",
-    "reports_to": "a manager",
-    "manages": "a team, a group or a person",
-    "studies": "a subject, now",
-    "studied": "a subject, then",
-    "studies_at": "a school, now",
-    "studied_at": "a school, then",
-    "member_of": "a club, a team or a group",
-    "married_to": "a person",
-    "partner": "a person, not married to the subject as far as was said",
-    "child": "a person",
-    "parent": "a person",
-    "sibling": "a person",
-    "relative": "a person: cousin, aunt, grandmother …",
-    "friend": "a person",
-    "colleague": "a person",
-    "has_pet": "an animal, with its name where it was said: “dog Rex”",
-    "owns": "a thing",
-    "likes": "a thing, or something one does",
-    "dislikes": "the same; “I don't like X” is read as this",
-    "prefers": "a thing; `instead_of` is what it is preferred to",
-    "allergic_to": "a thing",
-    "diet": "vegan, vegetarian and the like",
-    "speaks": "a language",
-    "knows": "a person, a tool or a language of programming",
-    "uses": "a tool",
-    "plays": "an instrument, a sport or a game",
-    "does": "a habit; only read where it was given up: “I quit smoking”",
-    "decided": "what is to be done: “use PostgreSQL”",
-    "goal": "what is wished or planned: “run a marathon”",
-    "deadline": "of a project: a date",
-    "due": "of a thing: a date",
-    "is": "the value of a setting, or the day of an event: “the port is 5432”",
-}
+PREDICATES = set_of(
+    "name email phone age birthday born_on born_in comes_from lives_in works_at works_as reports_to manages studies"
+    " studied studies_at studied_at member_of married_to partner child parent sibling relative friend colleague has_pet"
+    " owns likes dislikes prefers allergic_to diet speaks knows uses plays does decided goal deadline due is"
+)
 MULTI_VALUED = set_of(
     "studied studied_at member_of child parent sibling relative friend colleague has_pet owns likes dislikes"
     " prefers allergic_to speaks knows uses plays does decided goal manages"

@@ -3,8 +3,7 @@
 Sentences of an episode's content, each with its position and its speaker; and which of them are not read at all.
 
 Code, links and quotations are blotted out, character for character, so that every position stays what it was: nothing
-in them is ever read. Only the first 20,000 characters are read, and no sentence of more than 600. The time grows with
-the length of the text and not faster.
+in them is ever read. The time grows with the length of the text and not faster.
 
 Subjects of clauses: the speaker, somebody named, somebody's sister, or the only one a pronoun can mean.
 """
@@ -16,28 +15,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from tallystick.consolidate.english import objects as values, verbs
-from tallystick.consolidate.english.clauses import BE, Verb, clauses_of, form_of, name_at, opened, verb_at
-from tallystick.consolidate.english.predications import Draft, Predication, Times, times_in
+from tallystick.consolidate.english import clauses, objects as values, verbs
+from tallystick.consolidate.english.clauses import (
+    BE,
+    Draft,
+    Predication,
+    Times,
+    Verb,
+    form_of,
+    name_at,
+    times_in,
+    verb_at,
+)
 from tallystick.consolidate.english.verbs import pet_at, relation_at
 from tallystick.records.episode import Episode
 from tallystick.records.rule import Extracted
+from tallystick.text import word_lists as lists
 from tallystick.text.grammar import BARE, PAST, THIRD
-from tallystick.text.word_lists import (
-    ASKS,
-    EXAMPLES,
-    HEDGES,
-    LEADS,
-    MAKES_UP,
-    MEN,
-    ORDERS,
-    RELATIONS,
-    SAID,
-    TAILS,
-    UNREAL,
-    WOMEN,
-    set_of,
-)
+from tallystick.text.word_lists import HEDGES, LEADS, RELATIONS, TAILS, set_of
 from tallystick.text.words import BLOT, Phrases, Token, tokens_of
 
 
@@ -160,7 +155,7 @@ def people_in(tokens: list[Token], cast: Cast) -> list[Person]:
         count = name_at(tokens, at)
         if count and _is_of_a_person(tokens, at, count):
             name, before = values.text_of(tokens[at : at + count]), tokens[at - 1].low if at else ""
-            people.setdefault(name, Person(name, "f" if before in WOMEN else "m" if before in MEN else ""))
+            people.setdefault(name, Person(name, "f" if before in lists.WOMEN else "m" if before in lists.MEN else ""))
         elif tokens[at].low in RELATIONS and not (at + 1 < len(tokens) and name_at(tokens, at + 1)):
             people.setdefault("", Person(""))
         at += count or 1
@@ -317,16 +312,16 @@ _PLEASE = set_of("please hey hi ok okay now could can you would so and then just
 def is_unread(tokens: list[Token], text: str) -> bool:
     """Whether a sentence must not be read."""
     low = text.lower()
-    if any(phrase in low for phrase in EXAMPLES) or any(phrase in low for phrase in _IN_FICTION):
+    if any(phrase in low for phrase in lists.EXAMPLES) or any(phrase in low for phrase in _IN_FICTION):
         return True
     rest = tokens[max(HEDGES.begin(tokens), LEADS.begin(tokens)) :]  # they may hold a forbidden word: "as I said"
     capitals = [token.text.isupper() for token in tokens if len(token.text) > 1 and token.text[0].isalpha()]
     is_shouted = len(capitals) > 2 and sum(capitals) > len(capitals) * 0.6  # names cannot be told from other words
     if not rest or _is_order(rest) or is_shouted:
         return True
-    if len(rest) > 1 and rest[0].low in ASKS and (rest[1].low in _SUBJECTS or rest[0].low in _ASK_ALONE):
+    if len(rest) > 1 and rest[0].low in lists.ASKS and (rest[1].low in _SUBJECTS or rest[0].low in _ASK_ALONE):
         return True
-    return any(token.low in UNREAL or token.low in SAID for token in rest)
+    return any(token.low in lists.UNREAL or token.low in lists.SAID for token in rest)
 
 
 def _without_please(tokens: list[Token]) -> list[Token]:
@@ -338,13 +333,13 @@ def asks_for_fiction(tokens: list[Token]) -> bool:
     """ "Write a story …": what comes after may be part of it."""
     lows = [token.low for token in _without_please(tokens)]
     is_role = lows[0] in ("pretend", "imagine", "roleplay", "role-play") or lows[:2] == ["act", "as"]
-    return (lows[0] in MAKES_UP and len(lows) > 1) or is_role or lows[:4] == ["tell", "me", "a", "story"]
+    return (lows[0] in lists.MAKES_UP and len(lows) > 1) or is_role or lows[:4] == ["tell", "me", "a", "story"]
 
 
 def _is_order(tokens: list[Token]) -> bool:
     first, *rest = _without_please(tokens)
     is_named = bool(rest) and rest[0].low in ("works", "lives", "is", "has", "likes", "'s", "'m")
-    return first.low in ORDERS and not first.mark and not is_named
+    return first.low in lists.ORDERS and not first.mark and not is_named
 
 
 _LEAST = 0.3
@@ -422,16 +417,14 @@ class _Reader:
         self.before = before
         return True
 
-    # --- a sentence of its own
-
     def _clauses(self, tokens: list[Token]) -> None:
         subject: Subject | None = None
         self.lead = _Lead()
         is_hedged, is_said = False, True
         is_open = False  # whether the clause before said something, so that the next may share its subject
-        for first, end, shares in clauses_of(tokens):
+        for first, end, shares in clauses.clauses_of(tokens):
             clause = tokens[first:end]
-            skipped, hedges = opened(clause)
+            skipped, hedges = clauses.opened(clause)
             clause = clause[skipped:]
             is_hedged = hedges or (is_hedged and not is_said)
             rest = tokens[end:]  # "…, I think."
@@ -529,8 +522,6 @@ class _Reader:
             return []
         called = values.person(clause[at:])
         return [(Draft("name", called, clause[-1].end, 0.6), self.cast.speaker, False)] if called else []
-
-    # --- "no, at Initech"
 
     def _correct(self, tokens: list[Token]) -> bool:
         """Whether the sentence only corrects the one before: "Actually, it's Initech.", "No, at Initech."."""

@@ -15,18 +15,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tallystick.consolidate.english import objects as values
-from tallystick.consolidate.english.clauses import Verb, form_of
+from tallystick.consolidate.english.clauses import Draft, Part, Predication, Verb, birth_said, date_said, form_of
 from tallystick.consolidate.english.objects import Kind, text_of, trimmed
-from tallystick.consolidate.english.predications import (
-    Draft,
-    Part,
-    Predication,
-    birth_said,
-    date_said,
-    day_of,
-    since,
-    until,
-)
 from tallystick.text import word_lists as lists
 from tallystick.text.claims import claim_of
 from tallystick.text.grammar import GOING
@@ -153,10 +143,10 @@ def _apply(rule: Rule, clause: Predication, stance: str) -> list[Draft]:
     if predicate == "likes" and verb.is_denied and not verb.is_over:
         predicate, is_denied = "dislikes", False  # that one does not dislike something says little
     old = rule.kind(clause.part(rule.place_of_old)) if rule.place_of_old else ""
-    valid_from = since(times) if stance == BEGAN else times.valid_from
+    valid_from = times.since() if stance == BEGAN else times.valid_from
     if rule.place_of_old and not valid_from and not any(token.low in _OTHER_TIME for token in clause.words):
-        valid_from = day_of(clause.now)
-    valid_to = until(times, clause.now) if stance == ENDED or is_denied else times.valid_to
+        valid_from = clause.now.date().isoformat()
+    valid_to = times.until(clause.now) if stance == ENDED or is_denied else times.valid_to
     last = max(clause.last, clause.not_this[-1].end if clause.not_this else 0)
     return [
         Draft(
@@ -219,7 +209,7 @@ def _pet(clause: Predication) -> list[Draft]:
     end = words[-1].end if called else words[at].end
     return [Draft(
         "has_pet", f"{what} {called}".strip(), max(end, clause.last), 0.6, clause.verb.is_denied,
-        valid_from=since(clause.times) if stance == BEGAN else "",
+        valid_from=clause.times.since() if stance == BEGAN else "",
     )]  # fmt: skip
 
 
@@ -257,7 +247,7 @@ def intent(predicate: str, clause: Predication, words: list[Token], is_denied: b
     if not 0 < len(words) <= 9 or any(token.low in _POINTS for token in words):
         return []
     end = max(words[-1].end, clause.last)
-    return [Draft(predicate, text_of(words), end, confidence, is_denied, valid_from=since(clause.times))]
+    return [Draft(predicate, text_of(words), end, confidence, is_denied, valid_from=clause.times.since())]
 
 
 _POINTS = set_of(
@@ -456,19 +446,14 @@ def relation_at(tokens: list[Token], at: int) -> tuple[str, int]:
 
 # --- "my … is …"
 
-_OWN: dict[tuple[str, ...], str] = {
-    ("name",): "name", ("full", "name"): "name", ("real", "name"): "name", ("first", "name"): "name",
-    ("email",): "email", ("e-mail",): "email", ("email", "address"): "email", ("e-mail", "address"): "email",
-    ("phone",): "phone", ("phone", "number"): "phone", ("mobile",): "phone", ("mobile", "number"): "phone",
-    ("number",): "phone", ("cell",): "phone", ("cell", "number"): "phone", ("telephone", "number"): "phone",
-    ("birthday",): "birthday", ("date", "of", "birth"): "born_on", ("birth", "date"): "born_on",
-    ("birthdate",): "born_on", ("birthplace",): "born_in", ("hometown",): "comes_from",
-    ("home", "town"): "comes_from", ("job",): "works_as", ("occupation",): "works_as", ("profession",): "works_as",
-    ("job", "title"): "works_as", ("title",): "works_as", ("employer",): "works_at",
-    ("goal",): "goal", ("main", "goal"): "goal", ("aim",): "goal", ("dream",): "goal", ("biggest", "goal"): "goal",
-    ("deadline",): "deadline", ("native", "language"): "speaks", ("mother", "tongue"): "speaks",
-    ("first", "language"): "speaks", ("age",): "age",
-}  # fmt: skip
+_OWN = {tuple(words.split()): predicate for predicate, said in {
+    "name": "name, full name, real name, first name", "email": "email, e-mail, email address, e-mail address",
+    "phone": "phone, phone number, mobile, mobile number, number, cell, cell number, telephone number",
+    "birthday": "birthday", "born_on": "date of birth, birth date, birthdate", "born_in": "birthplace",
+    "comes_from": "hometown, home town", "works_as": "job, occupation, profession, job title, title",
+    "works_at": "employer", "goal": "goal, main goal, aim, dream, biggest goal", "deadline": "deadline",
+    "speaks": "native language, mother tongue, first language", "age": "age",
+}.items() for words in said.split(", ")}  # fmt: skip
 _SPELT = {"color": "colour", "colors": "colours", "flavor": "flavour"}
 
 

@@ -127,8 +127,6 @@ class RememberService:
             held = known.find(name, user=statement.user, path=statement.path, short=False)
             return held.belief() if held and held.status == "active" else None
 
-    # -- repeats -------------------------------------------------------------------------------------
-
     def _again_of(
         self, known: Belief, statement: Statement, idempotency_key: str, asker: str, since: int | None
     ) -> Belief | None:
@@ -155,8 +153,6 @@ class RememberService:
             self._gate.write("reinforce", reinforced, user=known.user, path=known.path)
         with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
-
-    # -- lookup ------------------------------------------------------------------------------------------------------
 
     def _around(self, statement: Statement) -> _Around:
         """The beliefs in the same words, or about the same thing."""
@@ -205,8 +201,6 @@ class RememberService:
         if claim is None:
             return since, same, []
         return since, same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
-
-    # -- the answer --------------------------------------------------------------------------------------------------
 
     def _answered(self, belief: Belief, what: str, around: _Around) -> Belief:
         from tallystick.projections.markdown.names import file_of

@@ -30,11 +30,11 @@ class BeliefStore:
         user: str | None = None, path: str | None = None,
     ) -> list[Belief]:  # fmt: skip
         """The beliefs that fit, oldest first. `status=""` is any; `containing` is a part of the text, in any case."""
-        asked: dict[str, Any] = {
-            "kind": kind, "status": status, "min_confidence": min_confidence, "about": about, "tag": tag,
-            "containing": containing, "believed_at": believed_at, "user": user, "path": path,
-        }  # fmt: skip
-        return [belief for _, belief in self._fitting(-1, None, **asked)]
+        found = self._fitting(
+            -1, None, kind=kind, status=status, min_confidence=min_confidence, about=about, tag=tag,
+            containing=containing, believed_at=believed_at, user=user, path=path,
+        )  # fmt: skip
+        return [belief for _, belief in found]
 
     def page(self, /, *, after: int = -1, limit: int = 100, **which: Any) -> tuple[list[Belief], int | None]:
         """The next `limit` of those that `query` gives, and where to go on: None, if there are no more.

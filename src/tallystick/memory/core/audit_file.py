@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import orjson
 
-from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.core.follower import events_from
 from tallystick.projections.database import wait_for_lock
 from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Closed, Refused, TallystickError

@@ -1,7 +1,6 @@
 """`Context`: an open memory folder with its write gate, settings and index.
 
-Every write is masked and marked with its program's trust before it is recorded: that is decided here, once. What a
-program may never use is made on first use.
+Every write is masked and marked with its program's trust before it is recorded: that is decided here, once.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from tallystick.records.policy import lower
 from tallystick.records.schema import PERSONS, WRITER_TRUST
 from tallystick.repair.witness import seen_by_rows
 from tallystick.state.pages import PAGE_EDIT
-from tallystick.state.state import State
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.places import is_old
 
@@ -83,31 +81,22 @@ class Context:
         """The user that a call names, or the one that the memory was opened for."""
         return self.user if user is None else user
 
-    @property
-    def state(self) -> State:
-        """What the ledger says now. Read it inside `folder.known()` or `folder.ledger.reading()`."""
-        return self.folder.state
-
     def content_version(self) -> tuple[int, str]:
         """Number and hash of the last event that changed what is remembered."""
         with self.folder.known():
-            ledger, seq = self.folder.ledger, self.state.changed
+            ledger, seq = self.folder.ledger, self.folder.state.changed
             if seq in (-1, ledger.head.seq):
                 self._marked = (ledger.head.seq, ledger.head.hash)
             elif seq != self._marked[0]:
                 self._marked = (seq, ledger.hash_at(seq) or "")
             return self._marked
 
-    # -- settings ----------------------------------------------------------------------------------------------------
-
     @cached_property
     def settings(self) -> Settings:
-        """The settings of `tallystick.toml`."""
         return read_settings(self.root)
 
     @cached_property
     def zone(self) -> tzinfo:
-        """The time zone of this user."""
         return zone_of(self.settings)
 
     @cached_property
@@ -120,7 +109,6 @@ class Context:
 
     @cached_property
     def index(self) -> IndexService:
-        """The search index."""
         from tallystick.memory.core.index import IndexService
 
         return IndexService(self.folder, self.notify)

@@ -18,7 +18,7 @@ import orjson
 from tallystick.decide.trust import SET_ASIDE
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.rows import WITHHELD, Source
-from tallystick.records.policy import RANK
+from tallystick.records.policy import lower
 from tallystick.records.recall import Hit
 from tallystick.text.fingerprint import KEPT, marks_of, whole_marks
 
@@ -117,21 +117,15 @@ def _echo(file: IndexFile, found: dict[str, set[str]], whole: set[str]) -> Echo:
     for row in file.db.execute(sql.SAID_IN, (orjson.dumps(list(found)).decode(),)):
         source = Source(*row)
         said.setdefault(source.block_id or "", []).append(source)
-    ids, lower, held = list[str](), list[str](), list[Source]()
+    ids, trusts, held = list[str](), list[str](), list[Source]()
     for block, sources in said.items():
         speaking = [source for source in sources if source.is_open] or sources
         ids += [source.id for source in speaking]
         if all(source.is_kept_out for source in speaking):
-            lower.append(min(map(_worth, speaking), key=RANK.__getitem__))
+            trusts += [lower((each.trust, SET_ASIDE)) if each.sight == WITHHELD else each.trust for each in speaking]
         is_whole = not whole.isdisjoint(found[block]) and any(  # the text is all of the block, not one sentence of it
             not whole.isdisjoint(whole_marks(content)) for _, content in _contents(file, [block])
         )
         if is_whole:
             held += [each for each in speaking if each.what == "belief" and each.until_seq is None]
-    return Echo(tuple(ids[:_NAMED]), min(lower, key=RANK.__getitem__, default=""), tuple(held))
-
-
-def _worth(source: Source) -> str:
-    if source.sight == WITHHELD and RANK[source.trust] > RANK[SET_ASIDE]:
-        return SET_ASIDE
-    return source.trust
+    return Echo(tuple(ids[:_NAMED]), lower(trusts) if trusts else "", tuple(held))

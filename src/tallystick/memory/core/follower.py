@@ -18,12 +18,13 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from tallystick.memory.core.event_stream import events_from
+from tallystick.ledger.fold import lift
+from tallystick.ledger.protocol import Ledger
 from tallystick.projections.database import Stale, has_no_room
 from tallystick.projections.index.read_bookmark import is_hash
 from tallystick.projections.table_set import Bookmark, TableSet
@@ -183,18 +184,12 @@ class Follower(ABC, Generic[Set]):
             self.ledger.must_be_whole()
             if not self.ledger.writable:
                 raise NotWritable(f"{self.place} cannot be written here; recall builds one in memory")
-            with self._failing():
+            try:
                 self._open().empty()
+            except WRONG as error:
+                self.fix(error)
             self._is_new = True
             return self._leveled(on_progress).bookmark()
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        """Whatever is wrong with the rows or the file is put right."""
-        try:
-            yield
-        except WRONG as error:
-            self.fix(error, 0)
 
     # -- catching up -------------------------------------------------------------------------------------------------
 
@@ -346,3 +341,14 @@ def _code(error: Exception) -> int | None:
     """SQLite's error code; None if it is ours, or Python cannot make sense of a row."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else int(code) & 0xFF
+
+
+def events_from(
+    ledger: Ledger, start: int, on_progress: Callable[[int], None] | None = None, *, stop: int | None = None
+) -> Iterator[Event]:  # fmt: skip
+    """The events from `start` on. Those that an unfinished erasure names have lost their words already."""
+    going = frozenset[str]().union(*ledger.standing.erasing.values())
+    for event in ledger.events(start, stop):
+        if on_progress is not None:
+            on_progress(1)
+        yield lift(event._replace(body=None) if event.hash in going else event)

@@ -17,18 +17,11 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from tallystick.decide import (
-    beliefs as decide,
-    erasure,
-    paths,
-    review_request as asking,
-    reviews as review,
-    trust as worth,
-)
+from tallystick.decide import beliefs as decide, paths, review_request as asking, reviews as review, trust as worth
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
+from tallystick.decide.erasure import NOUNS, Words, words_of
 from tallystick.decide.gate import Verdict, gate
-from tallystick.decide.review_request import quarantine
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
@@ -40,7 +33,7 @@ from tallystick.records.event import ELSEWHERE, Draft, Event
 from tallystick.records.fields import TRUST
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES
-from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, RANK, REFUSE, Policy, Subject, is_above, thing
+from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, REFUSE, Policy, Subject, is_above, lower, thing
 from tallystick.records.review import Action, Approval, Review
 from tallystick.stores.open_folder import OpenFolder
 
@@ -58,17 +51,9 @@ class WriteGate:
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
     def __init__(
-        self,
-        folder: OpenFolder,
-        *,
-        by: str,
-        trust: str,
-        masks: Masker,
-        erased: Callable[[], None],
-        echoes: Echoes,
-        corroborators: Callable[[], int],
-        multi_valued: Callable[[], frozenset[str]],
-    ) -> None:
+        self, folder: OpenFolder, *, by: str, trust: str, masks: Masker, erased: Callable[[], None], echoes: Echoes,
+        corroborators: Callable[[], int], multi_valued: Callable[[], frozenset[str]],
+    ) -> None:  # fmt: skip
         if trust not in TRUST:
             raise Refused(f"unknown trust {trust!r}; use one of {', '.join(TRUST)}")
         self.trust, self.by = trust, by
@@ -144,7 +129,7 @@ class WriteGate:
 
     def kept_out(self, drafts: list[Draft], draw: Draw) -> list[Draft]:
         """A request for approval for each version in `drafts` that is quarantined."""
-        return quarantine(self._state, self.policy, drafts, self.by, draw)
+        return asking.quarantine(self._state, self.policy, drafts, self.by, draw)
 
     # -- its trust ---------------------------------------------------------------------------------------------------
 
@@ -176,7 +161,7 @@ class WriteGate:
         if grounds:
             with self._folder.ledger.reading():
                 trusts.append(worth.weakest(self._state, grounds, user, path)[0])
-        return min(trusts, key=RANK.__getitem__), echo
+        return lower(trusts), echo
 
     # -- recording ---------------------------------------------------------------------------------------------------
 
@@ -315,12 +300,12 @@ class WriteGate:
     def restate(self, things: Sequence[tuple[str, str]], *, user: str) -> None:
         """Record what holds of things whose words are about to be erased: it, without them, or that it is gone."""
         for noun, name in things:
-            self.must(erasure.NOUNS[noun], "erase", user=user, path=name if noun == "path" else "")
+            self.must(NOUNS[noun], "erase", user=user, path=name if noun == "path" else "")
         if things:
             self._folder.ledger.write(lambda: [draft for words in self._words(things, user) for draft in words.first])
 
-    def _words(self, things: Sequence[tuple[str, str]], user: str) -> list[erasure.Words]:
-        return [erasure.words_of(self._state, noun, name, user) for noun, name in things]
+    def _words(self, things: Sequence[tuple[str, str]], user: str) -> list[Words]:
+        return [words_of(self._state, noun, name, user) for noun, name in things]
 
     def write(self, kind: str, decision: Decision, *, trust: str = "", **asked: Any) -> list[Event]:
         """Record what `decision` comes to, if an action of that kind may do it. `asked` are fields of the action."""
@@ -345,7 +330,7 @@ class WriteGate:
         draw, policy = self._folder.draw(), self._policy or self.policy
         drafts = decision(draw)
         if any(draft.body.get("belief", {}).get("trust", "human") in policy.quarantined for draft in drafts):
-            drafts = drafts + quarantine(self._state, policy, drafts, self.by, draw)
+            drafts = drafts + asking.quarantine(self._state, policy, drafts, self.by, draw)
             drafts = worth.explained(self._state, drafts)
         return Cleared(self.borne_out(drafts))
 
@@ -364,11 +349,9 @@ class WriteGate:
         asked = self.masked(action) if action.noun == BELIEF else action
         if approval is not None:
             now, several = self._folder.ledger.now, self.multi_valued()
-            return self.record(
-                lambda draw: Cleared(
-                    review.apply(self._state, self.policy, asked, approval, draw, now(), several=several)
-                )
-            )
+            return self.record(lambda draw: Cleared(review.apply(
+                self._state, self.policy, asked, approval, draw, now(), several=several
+            )))  # fmt: skip
         trust, echo = self.worth(asked.trust, asked.changes, asked.user, asked.path)
         if trust != asked.trust:  # what it repeats, or depends on, is trusted less than the one who asks
             changes = {**asked.changes, "trust": trust} if "trust" in asked.changes else asked.changes
@@ -439,9 +422,7 @@ class WriteGate:
     def withdraw(self, name: str, *, user: str, reason: str) -> list[Event]:
         """Take back a request for approval of this program."""
         reason = self.masks.words(reason)
-        return self.record(
-            lambda _: Cleared(review.withdraw(self._state, name, self.by, user=user, reason=reason))
-        )  # fmt: skip
+        return self.record(lambda _: Cleared(review.withdraw(self._state, name, self.by, user=user, reason=reason)))
 
     def grant(self, name: str, digest: str, *, user: str, marker: str, expires: str) -> list[Event]:
         """The approval alone, to be carried out later."""
@@ -499,8 +480,6 @@ class WriteGate:
         if held and gate(self.policy, action, every).kind != ALLOW:
             message = "the policy asks for approval of what would be put away; do it one by one instead"
             self.record(lambda _: asking.refuse(self._state, action, "refused", message=message))
-
-    # -- inside ------------------------------------------------------------------------------------------------------
 
     def _without_distrusted(self, drafts: list[Draft]) -> list[Draft]:
         """The drafts without those that change a statement of a distrusted source: to repeat it would free its words.

@@ -6,28 +6,20 @@ from itertools import chain
 from pathlib import Path
 
 from tallystick.ledger import format as fmt
-from tallystick.memory.core.event_stream import events_from
-from tallystick.memory.core.follower import Follower
+from tallystick.memory.core.follower import Follower, events_from
 from tallystick.projections.index.file import SHAPE, IndexFile
 from tallystick.projections.index.from_snapshot import held_now, related_now
 from tallystick.projections.table_set import Bookmark
-from tallystick.records.operations import (
-    EPISODE_FADE,
-    EPISODE_PUT,
-    EPISODE_RETRACT,
-    OUTCOME_PUT,
-    PATH_MERGE,
-    TRUST_CORROBORATE,
-)
+from tallystick.records import operations as ops
 
 _REMOVE_IT = (fmt.RESTORE, fmt.REPAIR)
 _JUST = 20  # events ago
-_OF_EPISODES = EPISODE_PUT, OUTCOME_PUT, EPISODE_FADE, EPISODE_RETRACT, PATH_MERGE, TRUST_CORROBORATE
+_OF_EPISODES = (
+    ops.EPISODE_PUT, ops.OUTCOME_PUT, ops.EPISODE_FADE, ops.EPISODE_RETRACT, ops.PATH_MERGE, ops.TRUST_CORROBORATE,
+)  # fmt: skip
 
 
 class IndexService(Follower[IndexFile]):
-    """One memory's index."""
-
     name, called = "index", "the index"
 
     def grow_back(self) -> None:

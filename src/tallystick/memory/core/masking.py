@@ -8,7 +8,7 @@ else as it is about to be recorded. Only a program with a person's trust may kee
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
@@ -45,9 +45,7 @@ class Cleared(list[Draft]):
 class Masker:
     """Masks the writes of one program. `keeps` gives the kinds that `tallystick.toml` keeps."""
 
-    def __init__(
-        self, state: State, trust: str, keeps: Callable[[], Keep], notify: Callable[[str], None]
-    ) -> None:
+    def __init__(self, state: State, trust: str, keeps: Callable[[], Keep], notify: Callable[[str], None]) -> None:
         self._state, self._trust, self._keeps, self._notify = state, trust, keeps, notify
         self._heard = threading.local()
 
@@ -74,8 +72,6 @@ class Masker:
                 yield found
         finally:
             del self._heard.all
-
-    # -- before it is decided on -------------------------------------------------------------------------------------
 
     def fields(self, fields: dict[str, Any], reason: str = "") -> str:
         """Mask the fields of a belief in place, and remove `keep_secrets`. Returns the reason, masked too."""
@@ -121,8 +117,6 @@ class Masker:
     def edited_fields(self, fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         return masked_fields(fields, self._policy())
 
-    # -- as it is recorded -------------------------------------------------------------------------------------------
-
     def drafts(self, drafts: Sequence[Draft]) -> Sequence[Draft]:
         """Drafts that came another way. What a version inherits from those it replaces stays as it was."""
         if isinstance(drafts, Cleared):
@@ -140,8 +134,6 @@ class Masker:
         held = [self._state.find(name, user=self._state.owner(name) or "", short=False) for name in names]
         return "\n".join(text for each in held if each for text in texts_in(each.body()))
 
-    # -- inside ------------------------------------------------------------------------------------------------------
-
     def _kept(self, wish: bool, trust: str | None) -> Collection[str]:
         """The kinds that may stay: none, except in a person's words."""
         if self._trust != "human" or trust not in (None, "human"):
@@ -158,7 +150,7 @@ class Masker:
         words = [reason, *(fields.get(name) for name in ("text", "reason", *_NAMES))]
         for name in _LISTS:
             words += fields.get(name) or ()
-        return _holds(words)
+        return bool(find("\n".join([each for each in words if isinstance(each, str)])))  # one look is quicker
 
     def _report(self, kinds: list[str]) -> None:
         if kinds:
@@ -166,11 +158,6 @@ class Masker:
             getattr(self._heard, "all", []).extend(kinds)
             hint = "; `--keep-secrets` keeps it" if self._trust == "human" else ""
             self._notify(f"masked {counted(kinds)}{hint}")
-
-
-def _holds(words: Iterable[Any]) -> bool:
-    """Whether there may be a secret in any of these. One look at all of them is quicker."""
-    return bool(find("\n".join([each for each in words if isinstance(each, str)])))
 
 
 def _text(text: Any, keep: Collection[str], but: str = "") -> tuple[str, list[str]]:

@@ -57,7 +57,6 @@ class PolicyFile:
 
 
 def read_policy(path: Path) -> Policy:
-    """The policy that a file states."""
     try:
         raw = read_toml(path) or {}
     except ValueError as error:

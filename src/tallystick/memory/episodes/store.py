@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tallystick.decide import episodes as decide
+from tallystick.decide.sessions import set_config
 from tallystick.decide.trust import is_in_doubt
 from tallystick.memory.core.arguments import can_be_written, check_names
 from tallystick.memory.core.echo import NO_ECHO
-from tallystick.memory.core.gate import episode_subject
+from tallystick.memory.core.gate import WriteGate, episode_subject
 from tallystick.memory.core.masking import Cleared
+from tallystick.memory.settings import unsafe_place
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import distrust_of, withheld_episode
 from tallystick.projections.index import statements as sql
@@ -24,29 +26,26 @@ from tallystick.records.belief import OWNER
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.display import display_lists
 from tallystick.records.episode import Episode, Retraction, checked
-from tallystick.records.errors import MemoryScopeError, NotFound, Refused
+from tallystick.records.errors import MemoryScopeError, MigrationNotSupported, NotFound, Refused
 from tallystick.records.event import Draft
 from tallystick.records.fact import Fact, fact_of, sources_in
+from tallystick.records.health import ADD_COLUMN_ONLY, GOING_BACK, MigrationPlan, StoreHealth, columns_of
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.records.policy import is_above, lower
 from tallystick.records.trust import Distrust
 from tallystick.state.state import State
+from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.places import kind_of
 
 if TYPE_CHECKING:
     from tallystick.consolidate.classify import Deltas
     from tallystick.memory.core.context import Context
-    from tallystick.memory.episodes.schema import EpisodeShape
     from tallystick.projections.index.file import IndexFile
-    from tallystick.records.health import MigrationPlan, StoreHealth
     from tallystick.records.rule import ConsolidationRule, Extractor
 
-_RECENT = {  # by session, by agent
-    (False, False): sql.RECENT, (True, False): sql.RECENT_SESSION, (False, True): sql.RECENT_AGENT,
-    (True, True): sql.RECENT_SCOPE,
-}  # fmt: skip
-_RECENT_HEARD = {
-    (False, False): sql.RECENT_HEARD, (True, False): sql.RECENT_HEARD_SESSION, (False, True): sql.RECENT_HEARD_AGENT,
-    (True, True): sql.RECENT_HEARD_SCOPE,
+_RECENT = {  # by session, by agent: on one path, on several
+    (False, False): (sql.RECENT, sql.RECENT_HEARD), (True, False): (sql.RECENT_SESSION, sql.RECENT_HEARD_SESSION),
+    (False, True): (sql.RECENT_AGENT, sql.RECENT_HEARD_AGENT), (True, True): (sql.RECENT_SCOPE, sql.RECENT_HEARD_SCOPE),
 }  # fmt: skip
 _NEAR = 32  # events; finding a place in the ledger costs as much as reading so many
 
@@ -62,11 +61,7 @@ class EpisodeStore:
 
     @cached_property
     def _shape(self) -> EpisodeShape:
-        from tallystick.memory.episodes.schema import EpisodeShape
-
         return EpisodeShape(self._folder, self._gate, "episodes")
-
-    # -- the store ---------------------------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
         """Nothing to do: a memory that is open is ready."""
@@ -84,8 +79,6 @@ class EpisodeStore:
     def columns(self) -> list[str]:
         """The columns that were added."""
         return self._shape.columns()
-
-    # -- saying ------------------------------------------------------------------------------------------------------
 
     def put(self, episode: Episode, *, user: str, session: str, agent: str, keep_secrets: bool = False) -> Episode:
         """Record an episode in a scope, and return it as it is recorded.
@@ -194,33 +187,20 @@ class EpisodeStore:
             return [*resting, *shared]
 
     def consolidate(
-        self,
-        rule: ConsolidationRule,
-        *,
-        since_last: bool = False,
-        extractor: Extractor | str | None = None,
+        self, rule: ConsolidationRule, *, since_last: bool = False, extractor: Extractor | str | None = None,
         user: str | None = None,
-    ) -> Deltas:
+    ) -> Deltas:  # fmt: skip
         """The deltas that a rule makes of the episodes, given the current facts. Nothing is applied.
 
         They are for `m.facts.apply_delta`; `m.consolidate` does both at once. With `since_last`, only of episodes since
         its last run. `extractor` is as there.
         """
-        deltas: Deltas = self._propose(rule, user=self._of(user), since_last=since_last, extractor=extractor)
-        return deltas
-
-    # -- looking -----------------------------------------------------------------------------------------------------
+        return self._propose(rule, user=self._of(user), since_last=since_last, extractor=extractor)
 
     def recent(
-        self,
-        user: str | None = None,
-        session: str | None = None,
-        agent: str | None = None,
-        *,
-        limit: int = 10,
-        path: str = "",
-        after: tuple[str, int] | None = None,
-    ) -> list[Episode]:
+        self, user: str | None = None, session: str | None = None, agent: str | None = None, *, limit: int = 10,
+        path: str = "", after: tuple[str, int] | None = None,
+    ) -> list[Episode]:  # fmt: skip
         """The most recent episodes, newest first; of one time, the last recorded first. A scope left out is any.
 
         A `path` includes the paths above it, and those that were merged into it or into these. Retracted episodes are
@@ -255,10 +235,10 @@ class EpisodeStore:
         heard = self._folder.state.paths.heard(user, path)
         one = len(heard) == 1
         where = heard[0] if one else orjson.dumps(heard).decode()
-        statement = (_RECENT if one else _RECENT_HEARD)[session is not None, agent is not None]
+        on_one, on_several = _RECENT[session is not None, agent is not None]
         more = [name for name in (session, agent) if name is not None]
         found, first, episodes = list[int](), self._folder.ledger.first, self._folder.state.episodes
-        for source, seq, at in file.db.execute(statement, (user, where, *more)):
+        for source, seq, at in file.db.execute(on_one if one else on_several, (user, where, *more)):
             if seq >= first and (after is None or (at, seq) < after) and not episodes.is_retracted(source):
                 found.append(seq)
             if len(found) == limit:
@@ -332,3 +312,67 @@ def is_episode_shown(episodes: EpisodeStore, known: State, name: str, user: str)
     source = ([each.source for each in known.episodes.find(user, name)] or [name])[-1]
     is_there = known.episodes.stands(source) and not known.uses.is_faded(source)
     return is_there and not is_in_doubt(known, episode.trust, source)
+
+
+# -- the health of `m.episodes` and `m.facts`, and their added columns -------------------------------------------------
+# A ledger is never rewritten: an added column is a key of the metadata that filters may name. It is recorded as
+# configuration, so that it is the same for everyone who opens the memory.
+
+_OWN = {  # the columns that each has from the start
+    "episodes": {"id", "scope_key", "content", "timestamp", "metadata", "user", "session", "agent"},
+    "facts": {"fact_id", "user", "agent", "payload", "lineage", "confidence", "metadata", "pinned_at"},
+}
+
+
+class EpisodeShape:
+    """The shape of `episodes` or of `facts`."""
+
+    def __init__(self, open_folder: OpenFolder, gate: WriteGate, table: str) -> None:
+        self._folder, self._gate, self._table = open_folder, gate, table
+        self._key = f"{table}.columns"
+
+    def columns(self) -> list[str]:
+        """The columns that were added, in order."""
+        return self._recorded()[1]
+
+    def health(self, count: int) -> StoreHealth:
+        folder = self._folder
+        warnings = [each for each in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if each]
+        return StoreHealth(
+            ok=self._folder.ledger.trouble is None, version=self._recorded()[0], fragment_count=count,
+            fs_type=kind_of(folder.root) or "unknown", lock_state="held" if folder.is_held() else "free",
+            warnings=warnings,
+        )  # fmt: skip
+
+    def migrate(self, plan: MigrationPlan) -> None:
+        """Record the columns that a plan adds. The same plan again changes nothing; going back is not supported."""
+        added = [column.name for column in columns_of(plan, table=self._table)]
+        self._gate.must("config", "set")
+
+        def decision() -> list[Draft]:
+            version, columns = self._recorded()
+            if plan.target_version == version and set(added) <= set(columns):
+                return []
+            if plan.target_version <= version:
+                raise MigrationNotSupported(
+                    f"{self._table} is at version {version} already; a plan leads to a later one", GOING_BACK
+                )
+            there = _OWN[self._table] | {name.lower() for name in columns}
+            for name in added:
+                if name.lower() in there:
+                    raise MigrationNotSupported(f"there is a column {name!r} already", ADD_COLUMN_ONLY)
+                there.add(name.lower())
+            shape = orjson.dumps({"version": plan.target_version, "columns": [*columns, *added]}).decode()
+            return set_config(self._folder.state.work, self._key, shape)
+
+        self._folder.ledger.write(decision)
+
+    def _recorded(self) -> tuple[int, list[str]]:
+        """The version and the added columns. A value that somebody set by hand and that makes no sense is ignored."""
+        with self._folder.ledger.reading():
+            said = self._folder.state.work.config.get(self._key, "")
+        try:
+            known = orjson.loads(said)
+            return int(known["version"]), [str(name) for name in known["columns"]]
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            return 1, []

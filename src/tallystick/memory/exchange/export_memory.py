@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain, takewhile
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +22,7 @@ from tallystick.exchange.ndjson import OF_ALL
 from tallystick.ledger.disk import Disk, write_all, write_new
 from tallystick.ledger.protocol import Head
 from tallystick.memory.core.context import Context
-from tallystick.memory.core.event_stream import events_from
+from tallystick.memory.core.follower import events_from
 from tallystick.memory.exchange.sources import is_export
 from tallystick.memory.graph.graph import GraphService
 from tallystick.memory.pages.files import PagesAt
@@ -91,7 +91,7 @@ def _must_read_all(context: Context, user: str) -> None:
         raise error
 
 
-# -- A user's memory as the lines of one file: what is there now, then every event that made it so ---------------------
+# -- a user's memory as the lines of one file: what is there now, then every event that made it so ---------------------
 
 
 class Lines:
@@ -123,8 +123,6 @@ class Lines:
                 self.counts["event"] = self.counts.get("event", 0) + 1
                 yield line
         yield ndjson.line(ndjson.END, {"records": records, "events": self.counts.get("event", 0)})
-
-    # -- what is there now -------------------------------------------------------------------------------------------
 
     def _belief(self, held: CurrentVersion) -> tuple[str, dict[str, Any]]:
         ids = self._folder.state.ids_of(held)
@@ -163,8 +161,6 @@ class Lines:
         for proposal in self._graph.proposals():
             yield "graph", {"part": "proposals", "record": proposal.to_dict()}
 
-    # -- how it came to be so ----------------------------------------------------------------------------------------
-
     def _events(self, end: Head) -> Iterator[bytes]:
         numbers = ndjson.Numbers()
         for event in self._mine(end):
@@ -174,7 +170,7 @@ class Lines:
     def _mine(self, end: Head) -> Iterator[Event]:
         """This user's events. Of imports, those that were joined to what was here: by them a reader knows when."""
         imports: list[bool] = []  # those under way, and whether each is exported
-        for event in takewhile(lambda event: event.seq <= end.seq, events_from(self._folder.ledger, 0)):
+        for event in events_from(self._folder.ledger, 0, stop=end.seq + 1):
             if event.op == IMPORT_TAKE and event.body is not None:
                 imports.append(not event.body["whole"] and self._is_mine(event) and not any(imports))
                 is_told = imports[-1]
@@ -188,7 +184,6 @@ class Lines:
 
 
 def _program() -> str:
-    """Which version writes this."""
     try:
         return f"tallystick {version('tallystick')}"
     except PackageNotFoundError:
@@ -287,7 +282,7 @@ def _fresh(disk: Disk, place: Path) -> Iterator[Path]:
             fresh.unlink(missing_ok=True)
 
 
-# -- A user's memory as a folder of Markdown that anybody can read: the pages, what happened day by day,  --------------
+# -- a user's memory as a folder of Markdown that anybody can read: the pages, and what happened day by day ------------
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u206f\u200b-\u200f\ufeff]")
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>()#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
@@ -334,8 +329,6 @@ class Folder:
             index.append(f"- [{sitting.day}]({quote(sitting.path)}), {what}: {len(sitting.seqs)}\n")
         yield "index.md", "".join(index).encode("utf-8", "replace")
 
-    # -- pages -------------------------------------------------------------------------------------------------------
-
     def _page(self, file: File) -> bytes:
         """The page as it stands in its file; as it would, if there is none. Without history, only what holds."""
         if self._history:
@@ -347,12 +340,11 @@ class Folder:
         entries = self._at.read(lambda db: db.entries(file.path))
         return render.new(file, [each for each in entries if self._history or not each.is_struck], self._at.zone).data
 
-    # -- what happened -----------------------------------------------------------------------------------------------
-
     def _sittings(self, end: int) -> list[_Sitting]:
         found: dict[tuple[str, str], _Sitting] = {}
-        for event in takewhile(lambda event: event.seq <= end, events_from(self._folder.ledger, 0)):
-            if event.op == EPISODE_PUT and self._is_shown(event):
+        for event in events_from(self._folder.ledger, 0, stop=end + 1):
+            is_mine = event.op == EPISODE_PUT and event.body is not None and self._folder.owner(event) == self._user
+            if is_mine and (self._history or not self._fate(event.id)):
                 episode = Episode.of(event)
                 key = (self._clock(episode.timestamp)[:10], episode.session)
                 found.setdefault(key, _Sitting(*key, [])).seqs.append(event.seq)
@@ -361,11 +353,6 @@ class Folder:
     def _clock(self, at: datetime) -> str:
         """A time on this user's clock; at the very ends of the calendar, on that of the ledger."""
         return on_the_clock(at, self._zone if 1 < at.year < 9999 else UTC)
-
-    def _is_shown(self, event: Event) -> bool:
-        if event.body is None or self._folder.owner(event) != self._user:
-            return False
-        return self._history or not self._fate(event.id)
 
     def _fate(self, source: str) -> str:
         if self._folder.state.episodes.is_retracted(source):

@@ -65,8 +65,6 @@ class FileStore:
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
         self._folder, self._gate, self._user = folder, gate, user
 
-    # -- looking -----------------------------------------------------------------------------------------------------
-
     def sizes(self) -> dict[str, int]:
         """The bytes of every file that may be shown, by its path, in the order of the paths."""
         with self._folder.known():
@@ -91,8 +89,6 @@ class FileStore:
                     raise NotFound(f"no file {path}")
                 raise Refused(f"{path} is pending; `tallystick review` lists pending reviews", "state")
             return self._text(file)
-
-    # -- changing ----------------------------------------------------------------------------------------------------
 
     def write(self, path: str, text: str, *, session: str = "", agent: str = "") -> None:
         """Make a file, or let it say something else: what it says as before is left as it is."""
@@ -276,7 +272,7 @@ def _data(path: str, parts: Sequence[tuple[str, str]], end: str) -> dict[str, An
     return {FILE: {"path": path, "parts": [[gap, key] for gap, key in parts], "end": end}}
 
 
-# -- A file as parts: each is a statement that can be recalled by itself, and together they are the file, --------------
+# -- a file as parts: each is a statement that can be recalled by itself, and together they are the file ---------------
 
 MOST = 1000
 LONGEST_PART = 8000  # characters of a part

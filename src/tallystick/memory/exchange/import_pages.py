@@ -47,7 +47,6 @@ def looks_like(head: bytes) -> bool:
 
 
 def bring(import_run: ImportRun, source: Source) -> None:
-    """Import one page."""
     page = parse(source.whole())
     about = _about(source.name, page)
     gate = import_run.gate if import_run.mine else import_run.gate.as_source(import_run.other, FOREIGN)

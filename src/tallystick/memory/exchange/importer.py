@@ -177,8 +177,6 @@ class ImportRun:
                 else:
                     self._note(item)
 
-    # -- what was said -----------------------------------------------------------------------------------------------
-
     def _said(self, said: Message) -> None:
         began, last = self._began[said.conversation]
         turn, name = said.turn, self._name(said.conversation, said.turn.id)
@@ -208,8 +206,6 @@ class ImportRun:
     def _name(self, conversation: str, turn: str) -> str:
         return turn if len(turn) >= _UNIQUE else f"{conversation}:{turn}"
 
-    # -- paths -------------------------------------------------------------------------------------------------------
-
     def _path(self, began: ConversationStart, branch: str) -> str:
         """The path of a branch, made if need be, with those above it."""
         known, name = self._path_of, began.conversation
@@ -238,8 +234,6 @@ class ImportRun:
             self.gate.record(lambda _: walk.branch(self._state, self.user, name, parent))
             self._paths[name] = None
         return name
-
-    # -- notes -------------------------------------------------------------------------------------------------------
 
     def _note(self, note: Note) -> None:
         if note.role == DOCUMENT:

@@ -99,17 +99,13 @@ def import_export(
 
 
 class ExportReader:
-    """One file that is being imported, for one user: its events, checked; and the counts of the import.
-
-    It is the word of another memory, unless it is said to be `mine`: that memory is a source of its own here
-    (`speaker`), with its own trust.
-    """
+    """One file that is being imported, for one user: its events, checked; and the counts of the import."""
 
     def __init__(
         self, folder: OpenFolder, gate: WriteGate, user: str, *, mine: bool = False, keep_secrets: bool = False
     ) -> None:  # fmt: skip
         self.folder, self.state, self.gate, self.user, self.mine = folder, folder.state, gate, user, mine
-        self.speaker = gate  # until it is known whose file it is
+        self.speaker = gate  # the other memory as a source, once it is known whose file it is
         self.keep_secrets = keep_secrets and mine
         self.counts = Counter[str]()  # by the fields of `TakenIn`
         self.kept: list[tuple[str, str]] = []

@@ -71,8 +71,7 @@ class Source:
     def every_line(self, longest: int) -> Iterator[bytes]:
         """Its lines, one after the other; one that is longer comes in pieces."""
         with self._open() as file:
-            while line := file.readline(longest + 1):
-                yield line
+            yield from iter(partial(file.readline, longest + 1), b"")
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """The lines that say something, with their numbers. Of one that is longer than any, only the beginning."""
@@ -184,10 +183,7 @@ def _in_zip(path: Path, name: str) -> Iterator[Source | Skipped]:
     wanted = [each for each in members if _may_hold(each.filename) and not _HIDDEN.search(each.filename)]
     grown = sum(each.file_size for each in wanted)
     if grown > max(_NO_BOMB, _AT_MOST * path.stat().st_size):
-        raise Refused(
-            f"{name} unpacks to {grown >> 20:,} MB, more than {_AT_MOST} times; unpack it yourself",
-            "size",
-        )
+        raise Refused(f"{name} unpacks to {grown >> 20:,} MB, more than {_AT_MOST} times; unpack it yourself", "size")
     for each in sorted(wanted, key=lambda each: each.filename):
         inside = _safe(f"{name}/{each.filename}")
         yield Source(inside, each.file_size, partial(_opened, path, each), inside)

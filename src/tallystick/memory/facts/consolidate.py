@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.facts.store import FactService
-    from tallystick.records.rule import Extractor
 
 PORTION = 500  # episodes that are considered, and whose deltas are applied, in one group
 
@@ -213,8 +212,6 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
     for name in ("deltas", "facts", "waiting", "findings"):
         getattr(whole, name).extend(getattr(part, name))
 
-
-# -- extractors --------------------------------------------------------------------------------------------------------
 
 ENGLISH = "english"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ from tallystick.decide import facts as decide
 from tallystick.decide.facts import Evidence, FactChange
 from tallystick.decide.review_request import needs_approval
 from tallystick.decide.trust import SET_ASIDE
-from tallystick.memory.core.event_stream import follow_events, paused
-from tallystick.memory.episodes.schema import EpisodeShape
+from tallystick.memory.episodes.store import EpisodeShape, EpisodeStore
+from tallystick.memory.maintenance.log import follow_events, paused
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.memory.trust.sources import brought_back, withheld_among
 from tallystick.records.belief import OWNER, Belief, Moment
@@ -30,13 +31,12 @@ from tallystick.records.event import Draft, Event
 from tallystick.records.fact import TRIPLE, Fact, FactPattern, fact_of, reason_of, steps_in, text_of, triple_of, view_of
 from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
-from tallystick.records.policy import DEFAULT, RANK, is_above
+from tallystick.records.policy import DEFAULT, is_above, lower
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
-    from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.records.delta import Delta
 
 
@@ -53,8 +53,6 @@ class FactService:
         """The same, seen from another path, and pinned there."""
         return FactService(self._context, self._episodes, path)
 
-    # -- the store ---------------------------------------------------------------------------------------------------
-
     def bootstrap(self) -> None:
         """Nothing to do: a memory that is open is ready."""
 
@@ -67,8 +65,6 @@ class FactService:
     def migrate(self, plan: MigrationPlan) -> None:
         """Add a field to facts. A ledger is never rewritten: older facts lack it."""
         self._shape.migrate(plan)
-
-    # -- saying ------------------------------------------------------------------------------------------------------
 
     def pin(self, fact: Fact, *, keep_secrets: bool = False) -> Fact:
         """State a fact under its id; one that is known by it is superseded. `keep_secrets` as for `m.remember`."""
@@ -144,7 +140,7 @@ class FactService:
     def evidence(self, delta: Delta, episodes: tuple[Episode, ...] = ()) -> Evidence:
         """The evidence for a delta. Its episodes are read, unless they are given."""
         read = episodes or tuple(self._episodes_of(delta))
-        trust = min([self._gate.trust, *map(self._worth, read)], key=RANK.__getitem__)
+        trust = lower([self._gate.trust, *map(self._worth, read)])
         happened = max((stamp(episode.timestamp) for episode in read), default=stamp(delta.promotion_ts))
         known = self._folder.state.episodes
         refs = tuple(each for episode in read if (each := known.of(episode.source)))
@@ -153,7 +149,7 @@ class FactService:
     def _worth(self, episode: Episode) -> str:
         """The trust of facts made of an episode."""
         is_withheld = self._episodes.withheld(episode.source, user=episode.user) is not None
-        return min(episode.trust, SET_ASIDE, key=RANK.__getitem__) if is_withheld else episode.trust
+        return lower((episode.trust, SET_ASIDE)) if is_withheld else episode.trust
 
     def _episodes_of(self, delta: Delta) -> Iterator[Episode]:
         """The episodes that a delta names. Of several of one name, those of its agent, if there are any."""
@@ -162,8 +158,6 @@ class FactService:
                 found = self._folder.state.episodes.find(scope.user, name)
                 refs = [each for each in found if each.agent == scope.agent] or found
                 yield from (self._episodes.read(each.seq) for each in refs)
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     def query(
         self, pattern: FactPattern | None = None, *, subject: str | None = None, predicate: str | None = None,
@@ -231,9 +225,8 @@ class FactService:
 
     def _follow(self, channel: str, start: int = 0, *, follow: bool = False) -> Iterator[Delta | None]:
         """The same without a pause: None whenever nothing is new."""
-        found: Iterator[Delta | None] = follow_events(
-            self._folder, self._user, start, lambda event: delta_in(event, channel), follow=follow
-        )
+        read = partial(delta_in, channel=channel)
+        found: Iterator[Delta | None] = follow_events(self._folder, self._user, start, read, follow=follow)
         yield from found
 
     def _versions(

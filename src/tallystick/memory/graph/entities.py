@@ -40,6 +40,8 @@ from tallystick.records.page import NOTES
 from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 
+Pair = tuple[CurrentVersion, dict[str, Any]]  # a belief and its content
+
 ENTITY, RELATION = "entity", "relation"  # kinds of beliefs
 
 _OF_ALL = ("trust", "session", "agent")  # what is true of all that is said at once
@@ -150,7 +152,12 @@ class Names:
     def _look(self, page: str) -> set[str] | None:
         if page not in self._said and not self._is_whole:
             if page == NOTES or len(self._said) >= _FEW:
-                self._note_all(self._all())
+                pages: dict[str, list[Pair]] = {}
+                for pair in self._all():
+                    pages.setdefault(_page(pair[1]), []).append(pair)
+                for about in pages.keys() - self._said.keys():
+                    self._said[about] = self._shown_texts(pages[about])
+                self._is_whole = True
             else:
                 mark = b'"about":' + orjson.dumps(page)  # a text that holds this has its quotes escaped
                 held = self._state.query(user=self._user, where=lambda each: mark in each.line)
@@ -158,24 +165,15 @@ class Names:
                 self._said[page] = self._shown_texts(found) if found else None
         return self._said.get(page)
 
-    def _all(self) -> list[tuple[CurrentVersion, dict[str, Any]]]:
+    def _all(self) -> list[Pair]:
         """All beliefs with something about an entity, oldest first."""
         return self._with_words(self._state.query(user=self._user))
 
-    def _with_words(self, held: Iterable[CurrentVersion]) -> list[tuple[CurrentVersion, dict[str, Any]]]:
+    def _with_words(self, held: Iterable[CurrentVersion]) -> list[Pair]:
         pairs = ((each, each.body()) for each in held if not is_outranked(self._state, each, self._trust))
         return [(each, body) for each, body in pairs if body.get("text") or body.get("triple") or entity_in(body)]
 
-    def _note_all(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> None:
-        pages: dict[str, list[tuple[CurrentVersion, dict[str, Any]]]] = {}
-        for pair in pairs:
-            pages.setdefault(_page(pair[1]), []).append(pair)
-        for page, some in pages.items():
-            if page not in self._said:
-                self._said[page] = self._shown_texts(some)
-        self._is_whole = True
-
-    def _shown_texts(self, pairs: Iterable[tuple[CurrentVersion, dict[str, Any]]]) -> set[str]:
+    def _shown_texts(self, pairs: Iterable[Pair]) -> set[str]:
         return {body.get("text", "") for each, body in pairs if is_shown(self._state, each, body, self._now)}
 
 
@@ -307,9 +305,6 @@ def _is_a(name: str, kind: str) -> str:
     what = kind.replace("_", " ").strip()
     article = "an" if what[:1].casefold() in set("aeio") else "a"
     return f"{name} is {article} {what}" if what else ""
-
-
-# -- the store ---------------------------------------------------------------------------------------------------------
 
 
 @answering

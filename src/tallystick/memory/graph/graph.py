@@ -23,8 +23,8 @@ import orjson
 from tallystick.decide import graph as decide
 from tallystick.decide.graph import Saved
 from tallystick.ledger.disk import replace as put_in_place
-from tallystick.memory.core.event_stream import events_from
-from tallystick.memory.core.follower import Follower
+from tallystick.memory.core.arguments import can_be_written
+from tallystick.memory.core.follower import Follower, events_from
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
@@ -35,16 +35,7 @@ from tallystick.projections.table_set import Bookmark
 from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
-from tallystick.records.graph.envelope import (
-    KEYS,
-    KINDS,
-    GraphEnvelope,
-    Records,
-    key_of,
-    keys_in,
-    record_in,
-    record_of,
-)
+from tallystick.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, line_of
 from tallystick.records.operations import GRAPH
@@ -129,8 +120,6 @@ class GraphService:
     def _ask(self, question: Callable[[GraphRows], Answer]) -> Answer:
         return self._at.read(lambda db: question(GraphRows(db, self._user)))
 
-    # -- saving ------------------------------------------------------------------------------------------------------
-
     def save_profile(self, profile: MemoryProfile) -> None:
         self._save_all("profiles", [profile])
 
@@ -207,14 +196,12 @@ class GraphService:
             counts[saved.part][verdict] += 1
         return {part: dict(sorted(counted.items())) for part, counted in counts.items() if counted}
 
-    # -- looking -----------------------------------------------------------------------------------------------------
-
     def resolve(self, name: str) -> MemoryNode:
         """The node that `name` names, by its id or by what it goes by; after a merge, the one it was merged into.
 
         Refused, if several go by that name.
         """
-        return self._at.read(lambda db: self._resolved(GraphRows(db, self._user), name))
+        return self._ask(lambda rows: self._resolved(rows, name))
 
     def show(self, name: str, hops: int = 1, limit: int = SHOWN) -> Expansion:
         """A node, and what is within so many steps of it: at most `limit` nodes."""
@@ -229,24 +216,17 @@ class GraphService:
         if isinstance(names, str):
             raise Refused(f"names must be a list; write [{names!r}]")
         given = list(names)
-
-        def question(db: GraphFile) -> Expansion:
-            rows = GraphRows(db, self._user)
-            return expand(rows.store(), [self._resolved(rows, name).id for name in given], hops, limits)
-
-        return self._at.read(question)
+        return self._ask(
+            lambda rows: expand(rows.store(), [self._resolved(rows, name).id for name in given], hops, limits)
+        )
 
     def shortest_path(
         self, start: str, end: str, *, max_hops: int = MAX_HOPS, limits: Limits | None = None
     ) -> Way | None:
         """The way with the fewest edges; None if there is none within the limits."""
-
-        def question(db: GraphFile) -> Way | None:
-            rows = GraphRows(db, self._user)
-            ends = [self._resolved(rows, name).id for name in (start, end)]
-            return shortest_path(rows.store(), ends[0], ends[1], max_hops=max_hops, limits=limits)
-
-        return self._at.read(question)
+        return self._ask(lambda rows: shortest_path(
+            rows.store(), self._resolved(rows, start).id, self._resolved(rows, end).id, max_hops=max_hops, limits=limits
+        ))  # fmt: skip
 
     def _resolved(self, rows: GraphRows, name: str) -> MemoryNode:
         if self._has_node(rows, name):
@@ -271,8 +251,6 @@ class GraphService:
         except OSError as error:
             raise NotWritten(f"{place} was not written: {error.strerror}; nothing was changed") from error
         return envelope
-
-    # -- the same thing ----------------------------------------------------------------------------------------------
 
     def find_same(self, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 100) -> list[Likeness]:
         """Pairs that may be the same thing, the likeliest first, with the reasons. Compares all nodes."""
@@ -406,8 +384,18 @@ class GraphService:
 
     def _news(self, db: GraphFile, head: RecordFields) -> RecordFields:
         """The metadata of an envelope that is new here."""
-        known, fresh = db.head(self._user), _fresh_in(db, self._user, head)
-        said = set(keys_in(known))
+        known = db.head(self._user)
+
+        def is_new(old: RecordFields, key: str, value: object) -> bool:
+            return key not in old or line_of({key: old[key]}) != line_of({key: value})
+
+        fresh = {
+            name: {key: value for key, value in head[name].items() if is_new(known.get(name, {}), key, value)}
+            for name in ("metadata", "extra")
+        }
+        if head.get("head") not in (None, _first_profile(db, self._user)):
+            fresh["head"] = head["head"]
+        fresh, said = {name: value for name, value in fresh.items() if value}, set(keys_in(known))
         for part, name in keys_in(fresh):
             self._may_put(db, part, name, (part, name) in said)
         return fresh
@@ -483,21 +471,6 @@ def _given(envelope: GraphEnvelope) -> tuple[list[Saved], RecordFields]:
     return given, head
 
 
-def _fresh_in(db: GraphFile, user: str, head: RecordFields) -> RecordFields:
-    known = db.head(user)
-
-    def is_new(old: RecordFields, key: str, value: object) -> bool:
-        return key not in old or line_of({key: old[key]}) != line_of({key: value})
-
-    fresh = {
-        name: {key: value for key, value in head[name].items() if is_new(known.get(name, {}), key, value)}
-        for name in ("metadata", "extra")
-    }
-    if head.get("head") not in (None, _first_profile(db, user)):
-        fresh["head"] = head["head"]
-    return {name: value for name, value in fresh.items() if value}
-
-
 def _first_profile(db: GraphFile, user: str) -> str:
     """The profile that was named first; else the first by its id."""
     named = str(db.head(user).get("head", ""))
@@ -543,21 +516,15 @@ class GraphRows:
 
 def is_text(name: object) -> bool:
     """Whether anything can have this name: no record contains a lone surrogate."""
-    try:
-        return isinstance(name, str) and bool(name.encode())
-    except UnicodeEncodeError:
-        return False
+    return isinstance(name, str) and name != "" and can_be_written(name)
 
 
 def _can_be(name: str | None) -> bool:
     return name is None or is_text(name)
 
 
-# -- the graph of an open memory, kept up to date with the ledger (see `follower`) -------------------------------------
-
-
 class GraphAt(Follower[GraphFile]):
-    """The rows of the graphs of one folder.
+    """The rows of the graphs of one folder, kept up to date with the ledger.
 
     They are made when the graph is first used, and from then on follow every write of this process. Where the first
     segments of the ledger were pruned, the rows of beliefs are made of the current state; but what was saved in those

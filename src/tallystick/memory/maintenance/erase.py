@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
     from tallystick.memory.episodes.store import EpisodeStore
     from tallystick.memory.graph.graph import GraphService
-    from tallystick.memory.pages.follow import PageWriter
+    from tallystick.memory.pages.sync import PageWriter
 
 
 def preview(folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:

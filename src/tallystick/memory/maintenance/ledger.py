@@ -41,8 +41,7 @@ def verify_folder(
     """Check every line of a folder, which may be too damaged to open; against a `checkpoint` kept elsewhere too."""
     if is_old(folder):
         raise Refused(
-            f"{folder} was written by chronomemory; "
-            "`tallystick backup` imports it and makes a first copy", "place"
+            f"{folder} was written by chronomemory; `tallystick backup` imports it and makes a first copy", "place"
         )
     from tallystick.repair.verify import verify_folder as verify
 

@@ -7,16 +7,19 @@ back so far and no further, and says where to go on.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event, LogPage
 from tallystick.stores.open_folder import OpenFolder
+
+T = TypeVar("T")
 
 _FIRST, _MOST = 64, 8192  # events that are read at once
 _SCOPED = ("belief", "episode", "rule")  # where in an event's body a scope may stand
@@ -118,3 +121,26 @@ def _said(event: Event, name: str) -> set[str]:
     receipts = [receipt for receipt in body.get("receipts") or () if isinstance(receipt, dict)]
     places = [body, action.get("changes"), *(body.get(part) for part in _SCOPED), *receipts]
     return {str(place[name]) for place in places if isinstance(place, dict) and place.get(name)}
+
+
+def follow_events(
+    folder: OpenFolder, user: str, start: int, read: Callable[[Event], T | None], *, follow: bool
+) -> Iterator[T | None]:
+    """What `read` makes of a user's events; with `follow` it never ends, and gives None whenever nothing is new."""
+    while True:
+        for event in folder.events_of(user, start):
+            start = event.seq + 1
+            if (made := read(event)) is not None:
+                yield made
+        if not follow:
+            return
+        yield None
+
+
+def paused(found: Iterator[T | None], pause: float) -> Iterator[T]:
+    """The items of `found`, with a pause of so many seconds at each None."""
+    for each in found:
+        if each is None:
+            time.sleep(pause)
+        else:
+            yield each

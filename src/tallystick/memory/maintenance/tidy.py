@@ -50,8 +50,6 @@ class TidyService:
         self._use, self._files, self._settings, self._user = use, files, context.settings, user
         self._config, self._frames = ConfigStore(context.folder, context.gate), FrameStore(context.folder, context.gate)
 
-    # -- proposing ---------------------------------------------------------------------------------------------------
-
     def proposals(self, *, user: str | None = None, limit: int = 100) -> list[Proposal]:
         """The proposals: first what has expired, then contradictions, repeats, what has faded, and pages that
         nobody touched for long.
@@ -108,8 +106,6 @@ class TidyService:
                 why = f"nobody said or used it in {hours - each.last:,.0f} hours of work; {fresh:.1%} of it is fresh"
                 yield _of_one(kinds.FADED, each, action, why)
 
-    # -- applying ----------------------------------------------------------------------------------------------------
-
     def apply(self, proposal: Proposal, *, reason: str = "") -> list[str]:
         """Carry a proposal out, and return the ids of what went. Doing it again does nothing, or is refused (Moved)."""
         if not isinstance(proposal, Proposal):
@@ -149,10 +145,11 @@ class TidyService:
             if held.status != "active" or known.read_before(name, held):
                 raise Moved(f"{name} has changed since the proposal; list the proposals again")
 
-    # -- dormant pages: they keep their files, and their entries are recalled as before; they are only not listed ------
-
     def _dormant(self, user: str) -> list[Proposal]:
-        """The pages of a user that nobody touched for longer than `auto_dormant_days`, the longest first."""
+        """The pages of a user that nobody touched for longer than `auto_dormant_days`, the longest first.
+
+        A dormant page keeps its file, and its entries are recalled as before; it is only not listed.
+        """
         now = datetime.fromisoformat(self._folder.ledger.now())
         files = sorted(self._files.read(lambda db: list(db.files(user))), key=lambda file: (file.updated, file.path))
         return [_of_page(file, now) for file in files if self._may_rest(file, now)]

@@ -85,8 +85,6 @@ class Compactor:
     def __init__(self, folder: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
         self._folder, self._at, self._settings, self._sync = folder, at, settings, sync
 
-    # -- proposing ---------------------------------------------------------------------------------------------------
-
     def proposals(self, user: str) -> list[Compaction]:
         """What may become of the pages that are flagged, or too long. Nothing is written."""
 
@@ -143,8 +141,6 @@ class Compactor:
     def _compaction(self, current: _Page, plan: _Plan, why: str) -> Compaction:
         page = _rewritten(current, plan) if plan.takes and not plan.losses else current.page
         return _compaction(current, plan, why, page, _names(current, plan.takes, {}))
-
-    # -- carrying out ------------------------------------------------------------------------------------------------
 
     def carry_out(
         self, user: str, about: str, rewrite: str | None, reason: str, *, shown: Compaction | None = None
@@ -216,9 +212,6 @@ class Compactor:
         return drafts
 
 
-# -- what a page says --------------------------------------------------------------------------------------------------
-
-
 def _is_fixed(row: Entry, held: CurrentVersion | None, body: Mapping[str, Any], state: State) -> bool:
     """Whether the belief behind an entry is to be left alone: it has a key, or is not what the entry shows."""
     if held is None or row.has_key or not is_id(held.key):
@@ -270,9 +263,6 @@ def _compaction(current: _Page, plan: _Plan, why: str, page: Page, names: Mappin
 
 def _tokens(page: Iterable[Statement]) -> int:
     return sum(tokens_in(each.text) for each in page)
-
-
-# -- what is recorded --------------------------------------------------------------------------------------------------
 
 
 def _names(current: _Page, takes: Sequence[Take], names: Mapping[int, str]) -> dict[str, str]:
@@ -422,9 +412,6 @@ def folded_ids(before: Sequence[Statement], take: Take) -> list[str]:
     return list(names)
 
 
-# -- our own proposal --------------------------------------------------------------------------------------------------
-
-
 def proposed(before: Sequence[Statement], kinds: Mapping[str, bytes], today: date) -> list[Statement]:
     """The page in fewer words. `kinds` says by id what a belief is beside its words: only what is alike is joined."""
     found: dict[str, Statement] = {}
@@ -488,9 +475,6 @@ class Room:
     def take(self, statement: Statement) -> None:
         self.names += 1 + len(statement.supersedes)
         self.letters += len(statement.text)
-
-
-# -- any rewrite -------------------------------------------------------------------------------------------------------
 
 
 def planned(before: Sequence[Statement], after: Sequence[Statement]) -> list[Take]:

@@ -98,8 +98,6 @@ class PagesAt(Follower[PagesFile]):
         with self._lock:
             return self.ledger.head.seq - self._open().bookmark().seq
 
-    # -- rows --------------------------------------------------------------------------------------------------------
-
     def _made(self, path: Path | str, *, writable: bool = True) -> PagesFile:
         return PagesFile(path, self._context.settings.hard_limit_tokens, writable=writable)
 
@@ -138,8 +136,6 @@ class PagesAt(Follower[PagesFile]):
     ) -> None:  # fmt: skip
         super()._catch_up(rows, on_progress, mark=mark)
         rows.put_back()
-
-    # -- files -------------------------------------------------------------------------------------------------------
 
     def parsed(self, file: File | None, read: Read) -> Page:
         return parse(read.data, (zone_named(file.zone) if file else None) or self.zone)

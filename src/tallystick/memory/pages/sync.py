@@ -37,7 +37,8 @@ from tallystick.projections.pages.rows import Base, Entry, File, mark_of, path_o
 from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import PREFIXES
-from tallystick.records.errors import Busy, Moved, NotFound, Refused
+from tallystick.records.errors import Busy, Moved, NotFound, Refused, TallystickError
+from tallystick.records.event import Event
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES, Synced, SyncNote
 from tallystick.records.review import Action, Review
@@ -492,7 +493,7 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
             after.moved(file.path, now.path)
 
 
-# -- pages that are not imported before a person decided: truncated, unreadable, or without most of their --------------
+# -- pages that are not imported before a person decided: truncated, unreadable, or without most of their entries ------
 
 WAITING, APPROVED, REJECTED = "waiting", "approved", "rejected"
 
@@ -554,3 +555,65 @@ def _place(path: str) -> str:
 
 def _reason(path: str, digest: bytes) -> str:
     return f"{_place(path)}{digest.hex()[:8]})"
+
+
+# -- pages that follow what is remembered, as long as that holds nobody up ---------------------------------------------
+# A single remember has its page written in the same call. In a run of them, writing pages takes at most a small part of
+# the time; what is left is written when the memory is closed, or by whoever asks for the pages next. If very much is
+# left, only by the latter.
+
+FAR = 5_000  # events behind; nobody waits for more than that
+_MANY = 100  # events that were written together
+_SHARE = 0.1  # of the time
+_AT_ONCE = 0.1  # seconds that are there for it after a pause; a long pause saves up no more
+_OF_PAGES = ("belief.", "page.", "review.")
+
+
+class PageWriter:
+    """Writes pages for one open memory. It never fails: what it did not do, the next one does."""
+
+    def __init__(self, files: PagesAt, *, is_on: bool) -> None:
+        self.files, self._is_on = files, is_on
+        self._looked, self._spare, self._is_behind = time.monotonic(), _AT_ONCE, False
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """Something was written: these events, or, if none are given, whatever is new."""
+        if not self._is_on:
+            return
+        if len(events) >= _MANY:
+            self._take(events)
+        if events and not any(event.op.startswith(_OF_PAGES) for event in events):
+            return
+        self._is_behind = True
+        now = time.monotonic()
+        self._spare, self._looked = min(_AT_ONCE, self._spare + _SHARE * (now - self._looked)), now
+        if not self.files.is_paused and self._spare > 0:
+            self._go_on()
+
+    def _take(self, events: Sequence[Event]) -> None:
+        """Let the rows follow a batch, whatever it is about: else they would soon be too far behind to go on."""
+        with suppress(OSError, TallystickError, sqlite3.Error):
+            if self.files.is_writable:
+                self.files.follow(events)
+                if 0 < self.files.behind() <= FAR:
+                    self.files.level()
+
+    def finish(self) -> None:
+        """Write what is left, before the memory is closed."""
+        if self._is_on and self._is_behind and not self.files.is_paused:
+            self._go_on()
+
+    def look_at_all(self) -> None:
+        """Words are erased: what people wrote on pages comes in before, and what was written at that very moment is
+        looked at after."""
+        if self.files.folder.is_there():
+            self._go_on(everything=True)
+
+    def _go_on(self, *, everything: bool = False) -> None:
+        began = time.monotonic()
+        with suppress(OSError, TallystickError, sqlite3.Error):
+            if self.files.is_writable and (everything or self.files.behind() <= FAR):
+                with self.files.working():
+                    Sync(self.files).run(None if everything else ())
+        self._spare -= time.monotonic() - began
+        self._is_behind = False

@@ -38,8 +38,6 @@ class PathService:
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, several: Callable[[], frozenset[str]]) -> None:
         self._folder, self._gate, self._user, self._several = folder, gate, user, several
 
-    # -- saying ------------------------------------------------------------------------------------------------------
-
     def branch(self, name: str, parent: str = ROOT) -> MemoryPath:
         """A new path that sees what its parent sees."""
         state = self._folder.state
@@ -103,8 +101,6 @@ class PathService:
         """
         self._act("reopen", name, {}, reason)
         return self.get(name)
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> MemoryPath:
         """A path by its name. The root has no record of its own."""
@@ -196,11 +192,8 @@ class PathService:
         return {path: (beliefs[path], episodes[path]) for path in beliefs.keys() | episodes.keys()}
 
 
-# -- `m.on(path)`: a memory on one path of a conversation --------------------------------------------------------------
-
-
 class PathView:
-    """A memory on one path. `m.on("main")` is the root.
+    """`m.on(path)`: a memory on one path of a conversation. `m.on("main")` is the root.
 
     It has those calls of `Memory` that take a path, with the same arguments except that one. It has no state of its
     own: two views of the same path are equal.

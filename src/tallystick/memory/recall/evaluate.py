@@ -163,11 +163,10 @@ def _place(hits: Iterable[Hit], ids: Iterable[str]) -> int:
     return next((place for place, hit in enumerate(hits, 1) if wanted.intersection(hit.sources)), 0)
 
 
-# -- A file of questions whose answers are known: YAML, of which JSON is a part ----------------------------------------
+# -- a file of questions whose answers are known: YAML, of which JSON is a part ----------------------------------------
 
 
 def read_questions(path: Path) -> list[KnownQuestion]:
-    """The questions of a file."""
     text = read_text(path, of="questions", told_by="test")
     try:
         return list(_questions(parse(text)))

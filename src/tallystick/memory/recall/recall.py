@@ -7,8 +7,12 @@ many texts have no vectors yet, a question is answered without them, and says so
 from __future__ import annotations
 
 import math
+import os
+import sqlite3
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
@@ -20,11 +24,11 @@ from tallystick.memory import settings
 from tallystick.memory.core.arguments import can_be_written, check, check_frame, check_names
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.memory.recall.sessions import FrameStore
-from tallystick.memory.recall.vector_maker import VectorMaker, making
 from tallystick.memory.trust.sources import withheld_episode
+from tallystick.projections.database import wait_for_lock
 from tallystick.records.belief import Moment
 from tallystick.records.clock import parse_moment, said_time, stamp
-from tallystick.records.errors import NotFound, Refused
+from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.records.recall import BLANK, FilledFrame, Frame, Hit, NearMiss, Query, RecallResult, Receipt, Replayed
 from tallystick.records.trust import Distrust
 
@@ -158,9 +162,9 @@ class RecallService:
 
         found, head, ask, incomplete = self._read(self.asking(query), answer, on_progress)
         query, found.incomplete = replace(query, by_words=ask.by_words), incomplete
-        if self._context.settings.receipts if receipt is None else receipt:
-            hits = tuple((source, hit.score) for source, hit in zip(found.served, found, strict=True))
-            found.receipt = self._keep(ask, head, hits, ask.k, query, keep_question=keep_question)
+        found.receipt = self._keep(
+            ask, head, found.served, found, ask.k, query, receipt=receipt, keep_question=keep_question
+        )
         self._context.echoes.serve(query.user, found)
         return self._with_withheld(found, query) if query.explain and not query.quarantined else found
 
@@ -233,10 +237,10 @@ class RecallService:
         check_frame(frame, budget)
         filled, served, head, ask = self.filled(self.asking(replace(query, frame=frame)), frame, budget)
         query = replace(query, by_words=ask.by_words)
-        if self._context.settings.receipts if receipt is None else receipt:
-            hits = tuple((source, hit.score) for source, hit in zip(served, filled.hits, strict=True))
-            kept = self._keep(ask, head, hits, 0, query, budget, keep_question=keep_question)
-            filled = replace(filled, receipt=kept)
+        kept = self._keep(
+            ask, head, served, filled.hits, 0, query, budget, receipt=receipt, keep_question=keep_question
+        )
+        filled = replace(filled, receipt=kept) if kept else filled
         self._context.echoes.serve(query.user, filled.hits)
         return filled
 
@@ -266,20 +270,23 @@ class RecallService:
         return end.seq, end.hash
 
     def _keep(
-        self, ask: Ask, head: Head, hits: tuple[tuple[str, float], ...], k: int, query: Query,
-        budget: int | None = None, *, keep_question: bool,
+        self, ask: Ask, head: Head, served: Sequence[str], hits: Sequence[Hit], k: int, query: Query,
+        budget: int | None = None, *, receipt: bool | None, keep_question: bool,
     ) -> str:  # fmt: skip
-        """Leave a receipt, and return its id."""
+        """Leave a receipt, if that is asked for or set, and return its id."""
+        if not (self._context.settings.receipts if receipt is None else receipt):
+            return ""
         is_of_now = ask.scope.as_of is None and query.believed_at is None
         at = stamp(ask.now) if is_of_now else self._folder.ledger.now()
-        receipt = Receipt.made(
-            at=at, head=head, hits=hits, k=min(k, _BEYOND), user=ask.scope.user,
+        scores = tuple((source, hit.score) for source, hit in zip(served, hits, strict=True))
+        made = Receipt.made(
+            at=at, head=head, hits=scores, k=min(k, _BEYOND), user=ask.scope.user,
             question=query.question if keep_question else "", asked=to_keep(ask, query, budget, at),
             frame=ask.frame.name if ask.frame else "",
             embedder="" if ask.by_words else self.meaning.key,
         )  # fmt: skip
-        self._receipts.keep(receipt)
-        return receipt.id
+        self._receipts.keep(made)
+        return made.id
 
     def _fill(
         self, file: IndexFile, *, meaning: VectorSearch, ask: Ask, erasures: int, frame: Frame, budget: int | None
@@ -370,20 +377,22 @@ class RecallService:
 
     def _embed_some(self, user: str, limit: int) -> int:
         """Embed the next few texts that have no vector; how many were looked at."""
-        ledger, meaning = self._folder.ledger, self.meaning
+        meaning = self.meaning
         if meaning.embedder is None or not can_be_written(user):
             return 0
         meaning.identity()  # this may load a model, and nobody waits for it
-        with ledger.reading():
-            erasures = ledger.standing.erasures
-            batch = self._index.read(lambda file: meaning.missing(file, user, erasures, limit))
+        batch = self._in_index(lambda file, erasures: meaning.missing(file, user, erasures, limit))
         if batch is None:
             return 0
         vectors = meaning.vectors_of(batch)
-        with ledger.reading():
-            erasures = ledger.standing.erasures
-            self._index.read(lambda file: meaning.add_vectors(file, user, erasures, batch, vectors))
+        self._in_index(lambda file, erasures: meaning.add_vectors(file, user, erasures, batch, vectors))
         return batch.looked_at
+
+    def _in_index(self, work: Callable[[IndexFile, int], Answer]) -> Answer:
+        """What `work` makes of the index, and of how often words were erased."""
+        ledger = self._folder.ledger
+        with ledger.reading():
+            return self._index.read(lambda file: work(file, ledger.standing.erasures))
 
     def embed(
         self, *, user: str | None = None, on_progress: Progress | None = None, timeout: float | None = None
@@ -414,9 +423,7 @@ class RecallService:
         return self._embed_some(user, self._size()) or self._connect_some(user)
 
     def _connect_some(self, user: str) -> int:
-        with self._folder.ledger.reading():
-            erasures = self._folder.ledger.standing.erasures
-            return self._index.read(lambda file: self.meaning.connect(file, user, erasures))
+        return self._in_index(lambda file, erasures: self.meaning.connect(file, user, erasures))
 
     def missing_vectors(self, user: str | None = None) -> int:
         """How many texts have no vector yet; none if there is no embedder to be had."""
@@ -428,9 +435,7 @@ class RecallService:
             return 0
         try:
             self.meaning.get_ready()
-            with self._folder.ledger.reading():
-                erasures = self._folder.ledger.standing.erasures
-                return self._index.read(lambda file: self.meaning.missing_vectors(file, whose, erasures))
+            return self._in_index(lambda file, erasures: self.meaning.missing_vectors(file, whose, erasures))
         except NoVectors:
             return 0
 
@@ -440,10 +445,7 @@ class RecallService:
         self.__dict__.pop("_compared", None)
         from tallystick.projections.vectors.file import sweep
 
-        ledger = self._folder.ledger
-        with ledger.reading():
-            erasures = ledger.standing.erasures
-            self._index.read(lambda file: sweep(self._folder.root / "vectors", file, erasures))
+        self._in_index(lambda file, erasures: sweep(self._folder.root / "vectors", file, erasures))
 
 
 def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
@@ -459,7 +461,7 @@ def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:
         return None
 
 
-# -- frames that were filled a moment ago, for as long as their own cache allows and nothing they were ma --------------
+# -- frames that were filled a moment ago ------------------------------------------------------------------------------
 
 _CACHED = 64
 
@@ -550,8 +552,7 @@ def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question
         try:
             given["frame"] = frames.get(receipt.frame)
         except NotFound:
-            note = f"the frame {receipt.frame} is gone; put again without it"
-            notes.append(note)
+            notes.append(f"the frame {receipt.frame} is gone; put again without it")
     if receipt.embedder:
         recall.embed(user=receipt.user)  # what was answered with vectors is not compared with words
     if receipt.embedder and receipt.embedder != recall.meaning.key:
@@ -598,3 +599,76 @@ def _differences(receipt: Receipt, recorded: tuple[Hit | str, ...], again: list[
     if not found and before != after:
         found.append("the same memories, in another order")
     return found
+
+
+# -- vectors made in the background, so that no question waits for them ------------------------------------------------
+# One thread in one process makes the vectors of a folder, some at a time, and ends when nothing is missing; a lock on
+# `vectors/making` keeps others out. Between two batches it lets everybody read and write. Whatever stops it (the memory
+# is closed, the process is killed, the embedder fails), what it made is kept, and the next question starts it again.
+
+_TIMEOUT = 10.0  # seconds in which a batch should end
+
+
+class VectorMaker:
+    """Makes the vectors of some users of one folder. `make` makes some, and returns 0 when none are missing."""
+
+    def __init__(self, folder: Path | None, make: Callable[[str], int]) -> None:
+        self._folder, self._make = folder, make
+        self._lock, self._is_stopped = threading.Lock(), threading.Event()
+        self._users: dict[str, None] = {}
+        self._thread: threading.Thread | None = None
+
+    def start(self, user: str) -> None:
+        """Make the vectors of that user, too."""
+        with self._lock:
+            self._users[user] = None
+            if self._thread is None or not self._thread.is_alive():
+                self._is_stopped.clear()
+                self._thread = threading.Thread(target=self._run, name="tallystick-vectors", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the batch that is being made."""
+        self._is_stopped.set()
+        with self._lock:
+            self._users.clear()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_TIMEOUT)
+
+    def _run(self) -> None:
+        with making(self._folder) as is_mine:
+            while user := self._next(is_mine):
+                try:
+                    is_more = self._make(user) > 0
+                except (TallystickError, OSError, sqlite3.Error):
+                    is_more = False
+                if not is_more:
+                    self._users.pop(user, None)
+
+    def _next(self, is_mine: bool) -> str:
+        """The user whose turn it is; empty, when this thread ends."""
+        with self._lock:
+            if self._users and is_mine and not self._is_stopped.is_set():
+                return next(iter(self._users))
+            self._users.clear()
+            self._thread = None
+            return ""
+
+
+@contextmanager
+def making(folder: Path | None, timeout: float = 0.0) -> Iterator[bool]:
+    """True, if nobody else makes vectors in this folder, or nothing can be written there: then they are in memory."""
+    lock = -1
+    try:
+        if folder is not None:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            lock = os.open(folder / "making", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        is_mine = lock < 0 or wait_for_lock(lock, timeout)
+    except OSError:
+        is_mine = True
+    try:
+        yield is_mine
+    finally:
+        if lock >= 0:
+            os.close(lock)

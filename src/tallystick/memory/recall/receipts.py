@@ -49,8 +49,6 @@ class ReceiptStore:
         self._pen = threading.Lock()  # whoever holds it writes, and takes off the list what is written
         self._told = False
 
-    # -- keeping -----------------------------------------------------------------------------------------------------
-
     def keep(self, receipt: Receipt) -> None:
         """Put a receipt with those that wait. Now and then that writes them; it never fails."""
         if self._is_off or len(self._waiting) >= MOST:
@@ -93,8 +91,6 @@ class ReceiptStore:
         there = (known.owner(source) or known.episodes.owner(source) for source, _ in receipt.hits)
         asked = {name: value for name, value in receipt.asked.items() if name not in WORDED}
         return receipt if all(there) else replace(receipt, question="", asked=asked)
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     def get(self, id: str, *, user: str | None = None) -> Receipt:
         """A receipt by its id, be it written yet or not."""
@@ -168,14 +164,12 @@ class FeedbackService:
         kept = self._receipts.get(receipt, user=whose) if receipt else None
         served, on = (kept.hits, path or str(kept.asked.get("path", ""))) if kept else ((), path)
 
-        def decision() -> list[Draft]:
+        def decision(_: Draw) -> list[Draft]:
             every = [*named, *(source for source, _ in served if self._is_known(source, whose))]
             return decide.outcome(self._folder.state, every, signal, weight, user=whose, reason=reason, path=on)
 
         changes = {name: value for name, value in (("weight", weight), ("signal", signal)) if value != 1}
-        return _ids(
-            self._gate.write("reinforce", lambda _: decision(), user=whose, path=on, reason=reason, changes=changes)
-        )  # fmt: skip
+        return _ids(self._gate.write("reinforce", decision, user=whose, path=on, reason=reason, changes=changes))
 
     def relate(self, one: str, other: str, relation: str, *, user: str | None = None, path: str = "") -> bool:
         """Say how two memories are related, each named by key or id: `relate("outage", "cause", "was caused by")`.

@@ -3,8 +3,6 @@
 An answer is used once. An approval covers the action as it was shown: pass the `digest` that you showed, and anything
 else is refused.
 
-Actions under the policy: built, proposed, applied.
-
 An action is built on the current state, so that it names exact versions. It is proposed, and happens at once or needs
 approval; or it is applied, with an approval of exactly that action where the policy asks for one.
 """
@@ -46,8 +44,6 @@ class ReviewService:
 
     def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, fold: Fold) -> None:
         self._folder, self._gate, self._user, self._fold = folder, gate, user, fold
-
-    # -- looking -----------------------------------------------------------------------------------------------------
 
     def waiting(self) -> list[Review]:
         """The pending reviews, oldest first; also an approved erasure that was interrupted.
@@ -95,8 +91,6 @@ class ReviewService:
     def may_answer(self) -> bool:
         """Whether this program may answer: it has a person's trust, and the policy names its client."""
         return self._gate.policy.answers(self._gate.trust, self._gate.by)
-
-    # -- answering ---------------------------------------------------------------------------------------------------
 
     def approve(self, name: str, *, reason: str = "", digest: str = "") -> Review:
         """Approve a review, and do its action. `digest` is that of the action you were shown, else the current one.
@@ -224,7 +218,6 @@ class ActionService:
         self._services, self._context, self._folder, self._gate = services, context, context.folder, context.gate
 
     def reviews_of(self, user: str) -> ReviewService:
-        """The reviews of a user."""
         return ReviewService(self._folder, self._gate, user, self._compact)
 
     def action(

@@ -28,43 +28,32 @@ from tallystick.ledger.proof import Proof
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarantine
 from tallystick.projections.pages.rows import title_of
-from tallystick.records import (
-    audit,
-    entity,
-    evaluation,
-    event,
-    health,
-    page,
-    path,
-    proposal,
-    recall,
-    review,
-    rule,
-    schema,
-    status,
-    times,
-    transfer,
-    trust,
-)
+from tallystick.records import evaluation, recall, schema
 from tallystick.records.audit import AuditLine
 from tallystick.records.belief import Belief, Change, RememberResult, Version, Why
 from tallystick.records.display import DisplayList
+from tallystick.records.entity import Known, NamedEntity, ProposedMerge, Relation
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound, TallystickError
 from tallystick.records.evaluation import Verdicts
-from tallystick.records.event import Event
+from tallystick.records.event import Event, LogPage
 from tallystick.records.fact import Fact
 from tallystick.records.graph import events as memory_event, nodes as graph
 from tallystick.records.graph.envelope import GraphEnvelope, Records
 from tallystick.records.graph.nodes import line_of
+from tallystick.records.health import StoreHealth
 from tallystick.records.operations import DELTA_NOOP
-from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo
+from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo, PageText, Synced
 from tallystick.records.path import ABANDONED, Conflict, MemoryPath, Merged, Tree, without_quote
 from tallystick.records.policy import Policy
+from tallystick.records.proposal import Proposal
 from tallystick.records.recall import Hit, RecallResult, Receipt, Replayed
-from tallystick.records.review import Action, Review
-from tallystick.records.rule import Consolidated, Finding, Malformed
-from tallystick.records.status import Report
+from tallystick.records.review import Action, Answered, Applied, Approval, Review
+from tallystick.records.rule import Consolidated, ConsolidationRule, Finding, Malformed, RuleStatus
+from tallystick.records.status import ChainFile, Erasure, Kept, PendingReview, Report, Status
+from tallystick.records.times import Span
+from tallystick.records.transfer import Exported, Imported, Skipped, TakenIn
+from tallystick.records.trust import Distrust, SourceStatus
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.phase.graph import merge as merging, traverse as walk
 
@@ -444,7 +433,7 @@ _ID, _NUMBER, _TIME, _FLAG, _CHOICE = schema.ID, schema.NUMBER, schema.TIME, sch
 MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of somebody: what each of their fields holds
     Belief: {**schema.RECORDS["belief"], "seq": _NUMBER, "at": _TIME},
     Episode: {**schema.RECORDS["episode"], "seq": _NUMBER, "recorded": _TIME, "source": _ID},
-    review.Action: schema.RECORDS["action"],
+    Action: schema.RECORDS["action"],
     Fact: {
         "user": _ID, "confidence": _NUMBER, "pinned_at": _TIME, "valid_from": _TIME, "valid_to": _TIME,
         "superseded_by": _ID, "status": _CHOICE, "version": _ID, "trust": _CHOICE,
@@ -453,26 +442,20 @@ MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of some
         "score": _NUMBER, "what": _CHOICE, "trust": _CHOICE, "confidence": _NUMBER, "at": _TIME, "seq": _NUMBER,
         "signals": _NUMBER, "block": _ID, "is_standing": _FLAG, "by": _ID,
     },
-    page.PageEntry: {
+    PageEntry: {
         "id": _ID, "path": _ID, "at": _TIME, "superseded_by": _ID, "supersedes": _ID, "is_retracted": _FLAG,
         "chain": _ID,
     },
 }  # fmt: skip
 
 OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
-    Consolidated, GraphEnvelope, Malformed, MemoryPath, Policy, Report, Retraction, RememberResult, Verdict,
-    audit.AuditLine,
-    entity.Known, transfer.Exported, transfer.TakenIn, page.Compaction, recall.Dropped, recall.FilledFrame,
-    recall.Frame,
-    graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, entity.ProposedMerge, health.StoreHealth,
-    transfer.Imported, transfer.Skipped, event.LogPage, rule.Finding, memory_event.MemoryEvent, path.Conflict,
-    path.Merged, merging.Likeness, merging.Outcome, entity.NamedEntity, entity.Relation, page.PageInfo, page.PageText,
-    page.Synced, path.Tree, status.ChainFile, status.Kept, Proof, proposal.Proposal, recall.NearMiss,
-    recall.Replayed, recall.Neighbour, review.Answered, review.Applied, review.Approval, review.Review,
-    rule.ConsolidationRule, rule.RuleStatus, status.PendingReview, status.Erasure, status.Status, Change,
-    Version, times.Span, trust.Distrust, trust.SourceStatus, recall.Receipt, evaluation.KnownQuestion,
-    evaluation.Verdict,
-    walk.Expansion, walk.Way, Why,
+    Answered, Applied, Approval, AuditLine, ChainFile, Change, Compaction, Conflict, Consolidated, ConsolidationRule,
+    Distrust, Erasure, Exported, Finding, GraphEnvelope, Imported, Kept, Known, LogPage, Malformed, MemoryPath, Merged,
+    NamedEntity, PageInfo, PageText, PendingReview, Policy, Proof, Proposal, ProposedMerge, Receipt, Relation,
+    RememberResult, Replayed, Report, Retraction, Review, RuleStatus, Skipped, SourceStatus, Span, Status, StoreHealth,
+    Synced, TakenIn, Tree, Verdict, Version, Why, evaluation.KnownQuestion, evaluation.Verdict, graph.MemoryEdge,
+    graph.MemoryNode, graph.MemoryProfile, memory_event.MemoryEvent, merging.Likeness, merging.Outcome, recall.Dropped,
+    recall.FilledFrame, recall.Frame, recall.NearMiss, recall.Neighbour, walk.Expansion, walk.Way,
 })  # fmt: skip
 
 

@@ -49,8 +49,7 @@ class SourceService:
 
         def decision(_: Draw) -> list[Draft]:
             self._gate.may("source", "distrust", user=whose)
-            how: dict[str, Any] = {"since": moment, "first": first, "reason": reason}
-            return decide.distrust(self._folder.state, named, user=whose, **how)
+            return decide.distrust(self._folder.state, named, user=whose, since=moment, first=first, reason=reason)
 
         self._gate.record(decision)
         with self._folder.ledger.reading():

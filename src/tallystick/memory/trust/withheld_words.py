@@ -46,8 +46,6 @@ class Quarantine:
         except TallystickError:
             self._trusts = DEFAULT.quarantined
 
-    # -- judging -----------------------------------------------------------------------------------------------------
-
     def is_quarantined(self, trust: str) -> bool:
         return trust == _UNKNOWN or trust in self._trusts
 
@@ -104,15 +102,12 @@ class Quarantine:
         by = self._written(seq)[1]
         return NOT_TRUSTED if against.against(user, by=by, seq=seq, agent=agent, session=session, trust=trust) else ""
 
-    # -- who wrote it ------------------------------------------------------------------------------------------------
-
     def is_written_by(self, seq: int) -> bool:
         """Whether the words of an event that are no belief's and no episode's are quarantined."""
         trust, by, _ = self._written(seq)
         return self.is_quarantined(trust) or self.is_distrusted(by, trust, seq)
 
     def is_distrusted(self, by: str, trust: str, seq: int = LATEST) -> bool:
-        """Whether a source is distrusted."""
         return self.state.distrusts.against(self.user, by=by, seq=seq, trust=trust) is not None
 
     def has_distrusted_description(self, user: str, about: str) -> bool:
@@ -126,7 +121,6 @@ class Quarantine:
         return bool(known[2]) and about in self._described[1]
 
     def writer_in(self, event: Event) -> str:
-        """The trust of an event's writer."""
         body = event.body or {}
         if WRITER_TRUST in body:
             return str(body[WRITER_TRUST])
@@ -163,8 +157,6 @@ class Quarantine:
         with ledger.reading():
             is_here = ledger.first <= seq <= ledger.head.seq
             return next(iter(ledger.events(seq, seq + 1)), None) if is_here else None
-
-    # -- names -------------------------------------------------------------------------------------------------------
 
     def path_name(self, user: str, path: str) -> str:
         """A path's name; an opaque one, if it was chosen by a program whose words are quarantined."""
