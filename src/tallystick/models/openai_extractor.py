@@ -213,9 +213,6 @@ def _objects_in(text: str) -> Iterator[Any]:
         yield found
 
 
-# --- claims
-
-
 def _reading(given: list[Any], words: str, speaker: str) -> Reading:
     claims, dropped = [], ["too many claims"] * max(0, len(given) - _MANY)
     for each in given[:_MANY]:

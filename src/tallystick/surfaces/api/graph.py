@@ -16,8 +16,6 @@ api = Operations("graph", "Entities and their relations.")
 paths = Operations("paths", "The branches of conversations.")
 rules = Operations("learning", "Rules that make facts of episodes.")
 
-# -- the graph ---------------------------------------------------------------------------------------------------------
-
 
 @api.get("/v1/graph", models.Expansion, 304, 404, summary="Get the neighbourhood of an entity")
 def graph(
@@ -55,9 +53,6 @@ def graph_envelope(
 ) -> Any:  # fmt: skip
     """All nodes, edges, paths and events, in the format of docs/reference/graph-envelope.md."""
     return memory.graph.export_envelope(explicit=explicit).to_dict()
-
-
-# -- entities ----------------------------------------------------------------------------------------------------------
 
 
 @api.get("/v1/entities", models.Known, 304, summary="List the entities")
@@ -114,8 +109,6 @@ def relate(memory: Memory, body: NewRelations) -> Any:
     given = [RelationRecord(each.source, each.kind, each.target) for each in body.relations]
     return {"relations": plains(memory.entities.relate(given, session=body.session, agent=body.agent))}
 
-
-# -- paths -------------------------------------------------------------------------------------------------------------
 
 PathName = Annotated[str, InPath(max_length=200, description="The name of a path.")]
 
@@ -202,9 +195,6 @@ def reopen_path(memory: Memory, name: PathName, body: Reopen) -> Any:
 def get_path(memory: Memory, name: PathName) -> Any:
     """The main path has no record, and is not found."""
     return plain(memory.paths.get(name))
-
-
-# -- rules -------------------------------------------------------------------------------------------------------------
 
 
 @rules.get("/v1/rules", models.Rules, summary="List the rules")

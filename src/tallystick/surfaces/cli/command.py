@@ -49,9 +49,6 @@ EXITS = {
 }
 
 
-# -- one run -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class Call:
     """One run of the program: which folder, text or JSON, how much to print about an error."""
@@ -274,9 +271,6 @@ def _bar(text: str, total: int) -> Progress:
     return bar
 
 
-# -- options that every command has ------------------------------------------------------------------------------------
-
-
 def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     """A callback that puts the option into the `Call`, wherever on the line it was given."""
 
@@ -317,9 +311,6 @@ def printing(*names: str, text: Callable[[click.Context], str], help: str) -> cl
 
 # Click's own looks for a translation of its one sentence, in every place where some could be.
 HELP = printing("wants_help", "-h", "--help", text=lambda ctx: ctx.get_help(), help="Show this message and exit.")
-
-
-# -- commands and groups -----------------------------------------------------------------------------------------------
 
 
 class Command(click.Command):
@@ -422,9 +413,6 @@ def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
     """Make a function the group of that name; its commands are functions of the same module."""
     settings = {"sections": (("Commands", GROUPS[name]),), "module": name, "help": entry_of(name).line}
     return click.group(name, cls=Group, **settings | more)
-
-
-# -- help pages --------------------------------------------------------------------------------------------------------
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Sections) -> None:

@@ -176,9 +176,6 @@ def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | Non
             click.echo("\n".join(map(_due_line, made)))
 
 
-# -- what was made -----------------------------------------------------------------------------------------------------
-
-
 class Line(NamedTuple):
     """One change: its kind, its words, its confidence, and its episodes."""
 
@@ -372,9 +369,6 @@ def _picked(
     return [(number, each) for number, each in found if number in wanted]
 
 
-# -- beliefs and dormant pages -----------------------------------------------------------------------------------------
-
-
 def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int, *, yes: bool, reason: str) -> None:
     with waiting("Looking through the memory …"):
         found = list(enumerate(memory.tidy.proposals(limit=limit), 1))
@@ -423,9 +417,6 @@ def _applied(each: Proposal) -> str:
     elif each.action == "rest":
         name, _, text = text.partition(": ")
     return outcome(DONE[each.action], name, text)
-
-
-# -- pages to compact --------------------------------------------------------------------------------------------------
 
 
 def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool, reason: str) -> None:

@@ -95,9 +95,6 @@ complete_path = _completer(lambda memory, _: ((path.path_id, path.state) for pat
 complete_frame = _completer(lambda memory, _: ((frame.name, "") for frame in memory.frames.all()))
 
 
-# -- options -----------------------------------------------------------------------------------------------------------
-
-
 class FilePath(click.types.StringParamType):
     """A path, completed by the shell. Click's own looks up a translation as it is made, which loads `locale`."""
 
@@ -187,9 +184,6 @@ def _check_utf8(what: str, text: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise Refused(f"{what} is not UTF-8; convert it first, for example with iconv", "text") from None
-
-
-# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def text_from(words: tuple[str, ...], command: str, limit: int = LIMIT) -> str | None:

@@ -123,9 +123,6 @@ def _check_usage(name: str | None, used: dict[str, Any]) -> None:
         raise click.UsageError(f"choose one of --{acts[0]} and --{acts[1]}")
 
 
-# -- many --------------------------------------------------------------------------------------------------------------
-
-
 def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
     """A line for each page: name, number of entries, last change, unusual status, description."""
     if not infos and not hidden:
@@ -154,9 +151,6 @@ def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
 def _state(info: PageInfo) -> str:
     parts = ("" if info.status == "active" else info.status, "to be compacted" if info.needs_compact else "")
     return ", ".join(filter(None, parts))
-
-
-# -- one ---------------------------------------------------------------------------------------------------------------
 
 
 def _one(call: Call, memory: Memory, name: str, used: dict[str, Any]) -> None:

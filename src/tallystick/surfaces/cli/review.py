@@ -177,9 +177,6 @@ def _check_failures(number: int) -> None:
         raise Refused(f"{count(number, 'review')} failed; run `tallystick review` to list them", "incomplete")
 
 
-# -- policy ------------------------------------------------------------------------------------------------------------
-
-
 def _policy(
     call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str, fields: Sequence[str]
 ) -> None:

@@ -340,9 +340,6 @@ def _setup(
     return Setup(client, project, program, folder, client.remote(http), capture)
 
 
-# -- the list of clients -----------------------------------------------------------------------------------------------
-
-
 def _row(client: Client) -> dict[str, Any]:
     """One client: where its files are, whether it is installed, where it is connected, and what is wrong."""
     places = {"user": None} | ({"project": Path.cwd()} if client.project else {})
@@ -435,9 +432,6 @@ def _answer(client: Client, changes: Sequence[Change], *, written: bool) -> dict
         {"file": str(change.path), "copy": str(change.seen.copy) if change.has_copy else None} for change in changes
     ]
     return {"client": client.name, "written": written, "changes": files}
-
-
-# -- to add by hand ----------------------------------------------------------------------------------------------------
 
 
 def _print_manual(call: Call, setup: Setup, name: str) -> None:

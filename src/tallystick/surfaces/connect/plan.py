@@ -47,9 +47,6 @@ class Puzzled(Exception):
         self.path, self.why = path, why
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class FileState:
     """A file as it was read. Without `data` it does not exist."""
@@ -116,9 +113,6 @@ def _replace(path: Path, data: bytes, like: FileState) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-# -- planning ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

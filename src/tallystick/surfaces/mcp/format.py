@@ -107,8 +107,6 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-# -- a note ------------------------------------------------------------------------------------------------------------
-
 LIMIT = 4000  # characters of one note among several; `get` gives all
 
 _STATUS = {

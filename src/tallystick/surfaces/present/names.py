@@ -115,9 +115,6 @@ def _near(name: str, names: Sequence[str]) -> str:
     return without.get(near[0], near[0]) if near else ""
 
 
-# -- times, days and numbers -------------------------------------------------------------------------------------------
-
-
 def when(ts: str) -> str:
     """A recorded time, to the second."""
     moment = _parse(ts)

@@ -94,8 +94,6 @@ class Sessions:
         self._ended: dict[str, int] = {}  # sessions, until each expires
         self.cookie_name = f"tallystick-{port}"
 
-    # -- codes -------------------------------------------------------------------------------------------------------
-
     def code(self) -> str:
         """A code that logs somebody in once."""
         return made_code(self._token, self._port, self._clock())
@@ -117,8 +115,6 @@ class Sessions:
         """True if that is the token, as somebody pastes it."""
         words = text.strip().removeprefix("Bearer ").strip()
         return self._token.is_said(words.encode("utf-8", "replace"))
-
-    # -- sessions ----------------------------------------------------------------------------------------------------
 
     def begin(self) -> tuple[Session, str]:
         """A new session, and the value of its cookie."""

@@ -88,9 +88,6 @@ def _change(memory: Memory, version: str, text: str, reason: str) -> str:
     return memory.revise(version, text, reason=reason).id
 
 
-# -- the page ----------------------------------------------------------------------------------------------------------
-
-
 def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
     """The belief of that name and everything around it; or the id of an episode, if that is what the name names."""
     belief = memory.get(name, path=path)

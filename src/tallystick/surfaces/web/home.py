@@ -80,9 +80,6 @@ def _review(memory: Memory, name: str) -> dict[str, str]:
     return {"id": name, "asks": asks(review), "text": text or action.label, "trust": action.trust}
 
 
-# -- the answer to the form --------------------------------------------------------------------------------------------
-
-
 def _save(memory: Memory, typed: Mapping[str, str]) -> Query:
     """Remember it. Returns the query of the page that shows the result: only names, no text."""
     belief = memory.remember(typed["text"], about=typed["about"], tags=words(typed["tags"]))
@@ -113,9 +110,6 @@ def _answer(memory: Memory, query: Query) -> dict[str, Any] | None:
         "against": named("against"), "near": named("near"), "masked": "masked" in given,
         "before": older[-1] if is_replaced else "",
     }  # fmt: skip
-
-
-# -- learned recently --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

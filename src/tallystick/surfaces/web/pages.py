@@ -44,9 +44,6 @@ _TAGS = re.compile(r"[\s,#]+")
 _NOT_A_NAME = re.compile(r"[^\w]+")
 
 
-# -- all pages ---------------------------------------------------------------------------------------------------------
-
-
 async def list_pages(request: Request) -> Response:
     words = request.query_params.get("q", "").strip()
     found = await with_memory(request, lambda memory: _overview(memory, words))
@@ -90,9 +87,6 @@ async def create(request: Request) -> Response:
         raise Refused("the page needs a name, like Ana or Harbor", "name")
     done = await with_memory(request, lambda memory: _append(memory, name, form))
     return redirect(f"/pages/{segment(name)}?done={done}")
-
-
-# -- one page ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,6 @@ _UNTIL = "Only entries until then; a day counts to its end"
 _TAGS = "One to three tags to find it by"
 
 
-# -- reading -----------------------------------------------------------------------------------------------------------
-
-
 class File(BaseModel):
     path: str
     description: str
@@ -186,9 +183,6 @@ class Rules(Answer):
 
 def _schema(context: CallContext, _: NoArgs) -> Rules:
     return Rules(rules=context.memory.pages.get_schema())
-
-
-# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 class Written(Answer):

@@ -59,9 +59,6 @@ class Related(_Plain):
         return Relation(self.source, self.kind, self.target)
 
 
-# -- arguments and answers ---------------------------------------------------------------------------------------------
-
-
 class Entities(_Takes):
     entities: list[Entity]
 
@@ -133,9 +130,6 @@ class Done(_Gives):
 class Graph(_Gives):
     entities: list[Entity]
     relations: list[Related]
-
-
-# -- calls -------------------------------------------------------------------------------------------------------------
 
 
 def _create_entities(context: CallContext, args: Entities) -> CreatedEntities:
