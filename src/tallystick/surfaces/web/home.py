@@ -3,10 +3,9 @@
 The form speaks as the owner of the memory. Text that is refused stays in its field.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -166,23 +165,16 @@ def _newest(memory: Memory) -> Iterator[Learned]:
 
 def _backwards(memory: Memory) -> Iterator[Event]:
     """Events, newest first, down to where the ledger is damaged."""
-    end = memory.ledger.size
-    for stop in range(end, max(end - _REACH, 0), -_CHUNK):
-        start = max(stop - _CHUNK, 0)
-        events = _events(memory, start, stop)
-        if events is None:
-            good = bisect_left(range(start, stop), True, key=lambda at: _events(memory, at, stop) is not None)
-            yield from reversed(_events(memory, start + good, stop) or [])
-            return
-        yield from reversed(events)
-
-
-def _events(memory: Memory, start: int, stop: int) -> list[Event] | None:
-    """The events from `start` to before `stop`; None if one of them cannot be read."""
-    try:
-        return list(takewhile(lambda event: event.seq < stop, memory.log(start)))
-    except Damaged:
-        return None
+    stop, much = memory.ledger.size, _CHUNK
+    floor = max(stop - _REACH, 0)
+    while stop > floor:
+        try:
+            yield from memory.log_page(before=stop, limit=much, reach=much).events
+            stop -= much
+        except Damaged:  # one by one, down to that line
+            if much == 1:
+                return
+            much = 1
 
 
 def _belief(memory: Memory, name: str, keys: set[str]) -> Iterator[Learned]:
