@@ -166,6 +166,12 @@ warn = partial(click.style, fg="yellow")
 bad = partial(click.style, fg="red", bold=True)
 
 
+def column(texts: Sequence[str]) -> list[str]:
+    """The texts, each with blanks up to the width of the widest."""
+    room = max(map(cells, texts), default=0)
+    return [text + " " * (room - cells(text)) for text in texts]
+
+
 def row(name: str, value: str | list[str]) -> Iterator[str]:
     """A name and its value, or a line for each of its values; nothing for an empty one."""
     for number, part in enumerate([value] if isinstance(value, str) else value):
