@@ -10,8 +10,11 @@ token of a long text is read. The weights stay in the file, mapped into memory a
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from tallystick.models import embedding
 from tallystick.models.embedding import LocalEmbedder, digest_of, readable, unavailable
@@ -108,8 +111,6 @@ def _sum(matrix: NDArray[Any], ids: list[int]) -> NDArray[np.float32]:
 
 def _matrix(path: Path) -> NDArray[np.float16]:
     """The tensor in a safetensors file: eight bytes of length, a JSON head, the numbers."""
-    import mmap
-
     import numpy as np
 
     try:
@@ -126,8 +127,6 @@ def _matrix(path: Path) -> NDArray[np.float16]:
 
 def _head(data: Any) -> tuple[int, tuple[int, int]]:
     """Where the numbers begin, and their rows and columns."""
-    import orjson
-
     length = int.from_bytes(data[:8], "little")
     tensor = orjson.loads(data[8 : 8 + length])[_TENSOR]
     if tensor["dtype"] != "F16":

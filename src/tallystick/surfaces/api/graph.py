@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from tallystick.memory.memory import Memory
 from tallystick.records.entity import NamedEntity, Relation as RelationRecord
+from tallystick.stores.phase.graph.traverse import Limits
 from tallystick.surfaces.api import models
 from tallystick.surfaces.api.models import Limit, Named, Relation, Shape, several, shaped
 from tallystick.surfaces.api.operation import WRITE, Operations, Part, part, plain, plains
@@ -28,8 +29,6 @@ def graph(
     as_of: Annotated[str, Query(max_length=40, description="Only what was true then.")] = "",
 ) -> Any:  # fmt: skip
     """A node, and all nodes within that many steps."""
-    from tallystick.stores.phase.graph.traverse import Limits
-
     return memory.graph.expand([at], hops, Limits(max_nodes=limit, kinds=kinds or None, as_of=as_of)).to_dict()
 
 

@@ -14,6 +14,7 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -152,8 +153,6 @@ def holder(
 
 def options_of(call: Call) -> str:
     """The options with which a command uses the same memory."""
-    from shlex import quote
-
     named = f" -C {quote(str(Path(call.folder).absolute()))}" if call.folder else ""
     return named + (f" --user {quote(call.owner())}" if call.owner() != OWNER else "")
 
