@@ -56,8 +56,6 @@ class Onnx(LocalEmbedder["_Model"]):
 
 
 class _Model:
-    """The folder, loaded."""
-
     def __init__(self, folder: Path, threads: int, asked: int) -> None:
         weights, words = _weights(folder), folder / "tokenizer.json"
         longest = asked or _longest(folder)
@@ -80,7 +78,6 @@ class _Model:
         return sum(part.special_tokens_mask.count(0) for part in (whole, *whole.overflowing))
 
     def vectors(self, texts: list[str]) -> NDArray[Any]:
-        """A row for each text."""
         import numpy as np
 
         encoded = [self._tokenizer.encode(text) for text in texts]

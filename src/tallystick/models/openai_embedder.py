@@ -54,7 +54,6 @@ class Endpoint:
         return rows_for(texts, self._dimensions(), self._vectors)
 
     def count(self, text: str) -> int:
-        """About how many tokens `text` has."""
         return estimated_tokens(text)
 
     def _dimensions(self) -> int:

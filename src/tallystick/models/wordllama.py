@@ -50,7 +50,6 @@ class WordLlama(LocalEmbedder["_Model"]):
         super().__init__(folder, folder, lambda: _Model(folder))
 
     def count(self, text: str) -> int:
-        """How many tokens `text` has."""
         given = readable(text)
         return len(self._model.encode(given).ids) if given else 0
 
@@ -66,8 +65,6 @@ class WordLlama(LocalEmbedder["_Model"]):
 
 
 class _Model:
-    """The two files, loaded."""
-
     def __init__(self, folder: Path) -> None:
         weights, tokenizer = folder / _WEIGHTS, folder / _TOKENIZER
         self.matrix = _matrix(weights)

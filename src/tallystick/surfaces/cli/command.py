@@ -147,7 +147,6 @@ class Call:
         self.note(f"tallystick: {shown(text)}")
 
     def is_attended(self) -> bool:
-        """Whether a person can be asked a question."""
         return not self.json and on_a_terminal()
 
     def confirm(self, question: str, lines: Iterable[str], *, unattended: str, no: str = "nothing was changed") -> None:
@@ -274,7 +273,6 @@ def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
 
 def common_options(without: Sequence[str] = ()) -> list[click.Option]:
-    """The options that mean the same for every command."""
     options = [
         click.Option(["folder", "-C", "--folder"], help="The memory folder to use.", metavar="PATH"),
         click.Option(["json", "--json"], is_flag=True, help="Print JSON, and nothing else, on standard output."),
@@ -419,7 +417,6 @@ def write_options(
 
 
 def write_block(formatter: click.HelpFormatter, title: str, lines: Sequence[str]) -> None:
-    """Write lines as they are, under a title."""
     with formatter.section(title):
         for line in lines:
             formatter.write(f"{'':>{formatter.current_indent}}{line}\n")

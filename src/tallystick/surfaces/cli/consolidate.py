@@ -177,8 +177,6 @@ def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | Non
 
 
 class Line(NamedTuple):
-    """One change: its kind, its words, its confidence, and its episodes."""
-
     kind: str
     words: str
     confidence: float
@@ -197,7 +195,6 @@ def _made(made: Consolidated) -> Iterator[str]:
 
 
 def _proposed(memory: Memory, rule: ConsolidationRule, deltas: Any) -> Iterator[str]:
-    """The changes that a rule would make."""
     changes = [_of_delta(memory, delta) for delta in deltas if delta.kind != "noop" or delta.corroborates]
     yield f"{bold(shown(rule.id))}{dim(':')} {_summary(changes)}{dim('; nothing was changed')}"
     yield from _table(changes)
@@ -269,7 +266,6 @@ def _skipped(found: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _rule_table(rules: Sequence[RuleStatus]) -> Iterator[str]:
-    """A line for each saved rule."""
     due = []
     for each in rules:
         cadence, when_due = each.rule.cadence, "on demand"

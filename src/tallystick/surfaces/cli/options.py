@@ -221,7 +221,6 @@ def decoded(data: bytes, name: str, limit: int = LIMIT) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text that are not empty."""
     found = [line.strip() for line in text.split("\n") if line.strip()]
     if not found:
         raise Refused("every line is empty", "required")

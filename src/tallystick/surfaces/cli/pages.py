@@ -108,7 +108,6 @@ def pages(call: Call, /, name: str | None, **options: Any) -> None:
 
 
 def _check_usage(name: str | None, used: dict[str, Any]) -> None:
-    """Refuse options that do not go together."""
     if name is None and (wrong := [each for each in _OF_ONE if each in used]):
         raise click.UsageError(f"name a page: tallystick pages NAME --{wrong[0]}")
     if name is not None and ("search" in used or "schema" in used):

@@ -245,8 +245,6 @@ def _open(link: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The client to connect, and how."""
-
     client: Client
     project: Path | None
     program: list[str]
@@ -411,7 +409,6 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
 
 
 def _remarks(setup: Setup) -> list[str]:
-    """Notes for the person before they confirm."""
     found = []
     if setup.project is None and not setup.client.is_found():
         found.append(f"{setup.client.title} was not found here: there is no {setup.client.home()}")
@@ -434,7 +431,6 @@ def _answer(client: Client, changes: Sequence[Change], *, written: bool) -> dict
 
 
 def _print_manual(call: Call, setup: Setup, name: str) -> None:
-    """Print what a person would add, and to which file."""
     client, project = setup.client, setup.project
     is_known = client is not GENERIC
     parts = [(str(client.path(project=project)) if is_known else "", plan.with_entry("", client, setup.entry))]
@@ -460,7 +456,6 @@ def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
 
 
 def _differences(changes: Sequence[Change]) -> Iterator[str]:
-    """The lines that are removed and added, file by file."""
     for change in changes:
         fate = "  (new)" if change.seen.data is None else ""
         if change.after is None:

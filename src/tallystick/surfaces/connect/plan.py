@@ -71,7 +71,6 @@ class FileState:
 
 
 def look(path: Path) -> FileState:
-    """The file as it is now."""
     target = Path(os.path.realpath(path))
     try:
         found = target.stat()
@@ -171,7 +170,6 @@ def to_disconnect(client: Client, *, project: Path | None, hooks_alone: bool = F
 
 
 def is_connected(client: Client, *, project: Path | None) -> bool:
-    """Whether the client's file has our entry."""
     path = client.path(project=project)
     try:
         return entry_in(look(path).text, client) is not None

@@ -20,7 +20,6 @@ _LIMIT = 20  # headers of ours, and lines that look like one
 
 
 def read(text: str) -> dict[str, Any]:
-    """The value of the text."""
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except (tomllib.TOMLDecodeError, ValueError) as error:

@@ -315,7 +315,6 @@ class Changes:
         self._once_more = False
 
     def are_due(self) -> bool:
-        """Whether there may be changes."""
         return self._once_more or self._detector.is_due()
 
     def begin(self, memory: Memory, addresses: Iterable[str], *, is_first: bool) -> None:
@@ -469,8 +468,6 @@ Handler = Callable[..., Awaitable[Any]]
 
 
 class Offers:
-    """Resources, prompts, completion and notifications of changes, over one memory."""
-
     def __init__(self, hold: MemoryWorker, *, every: float = EVERY) -> None:
         self._hold, self._watch = hold, Watch(hold, every=every)
 
@@ -497,7 +494,6 @@ class Offers:
         return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """The current content of a resource."""
         uri = params.uri
         try:
             kind, text = await self._hold.run(lambda context: _read(context.memory, uri))

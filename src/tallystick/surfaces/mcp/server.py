@@ -133,13 +133,10 @@ _NO_ANSWER = "Not done: no person approved it. Nothing was changed."
 
 
 class Calls:
-    """Calls of the tools of one server."""
-
     def __init__(self, hold: MemoryWorker, tools: Sequence[Tool]) -> None:
         self._hold, self._tools = hold, {tool.name: tool for tool in tools}
 
     async def answer(self, ctx: Context, params: types.CallToolRequestParams) -> Result:
-        """The answer to one call."""
         tool = self._tools.get(params.name)
         if tool is None:
             line = f"there is no tool {params.name!r}; there are {', '.join(self._tools)}"
@@ -206,7 +203,6 @@ class Calls:
 
 
 def _result(answer: Answer) -> types.CallToolResult:
-    """An answer, as structure and as text."""
     text = types.TextContent(type="text", text=answer.text())
     return types.CallToolResult(content=[text], structured_content=answer.model_dump(mode="json", exclude_none=True))
 

@@ -207,7 +207,6 @@ def read_date(text: str) -> date | datetime:
 
 
 def day_of(ts: str) -> date:
-    """The day of a recorded time."""
     return datetime.fromisoformat(ts).astimezone().date()
 
 

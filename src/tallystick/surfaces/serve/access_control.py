@@ -85,8 +85,6 @@ class Session:
 
 
 class Sessions:
-    """The sessions of one server."""
-
     def __init__(self, token: Token, port: int, *, clock: Clock = time.time) -> None:
         self._token, self._port, self._clock = token, port, clock
         self._since = clock()
@@ -256,8 +254,6 @@ class Limits:
 
 
 class Key(Enum):
-    """The key to an address."""
-
     NONE = 0
     TOKEN = 1
     COOKIE = 2

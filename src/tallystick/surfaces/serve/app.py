@@ -348,8 +348,6 @@ async def _finish(access: AccessControl, mcp: McpApp, is_hurried: Hurried) -> No
 
 
 class _Served:
-    """Everything that is served, put together."""
-
     def __init__(
         self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, notices: ServerNotices,
         rate: float | None, link_command: str,

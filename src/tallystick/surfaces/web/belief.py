@@ -111,7 +111,6 @@ def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
 
 
 def _reasons(why: Why, depth: int = 0) -> Iterator[tuple[int, Belief, tuple[str, ...]]]:
-    """Each reason with its depth and its belief."""
     yield depth, why.belief, why.because
     if depth < _DEPTH:
         for below in why.rests_on:
@@ -155,8 +154,6 @@ def _sources(memory: Memory, belief: Belief) -> Iterator[tuple[str, Episode | No
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text that is being changed."""
-
     version: str  # that was read, and that is replaced
     text: str  # as typed
     reason: str

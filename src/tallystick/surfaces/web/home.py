@@ -40,7 +40,6 @@ async def show(request: Request) -> Response:
 
 
 async def remember(request: Request) -> Response:
-    """Remember what the form says and show the result."""
     fields = await read_form(request)
     typed = {name: fields.get(name, "").strip() for name in _EMPTY}
     try:

@@ -78,7 +78,6 @@ def _parser() -> MarkdownIt:
 
 
 def _image(_: Any, tokens: Sequence[Token], at: int, *__: Any) -> str:
-    """The description of an image, in its place."""
     return str(Markup("[image: {}]").format(tokens[at].content.strip() or "without a description"))
 
 

@@ -170,7 +170,6 @@ def _earlier(entry: PageEntry, before: dict[str, PageEntry]) -> list[tuple[str, 
 
 
 async def act(request: Request) -> Response:
-    """Do what one of the page's forms says."""
     form, given = await read_form(request), request.path_params["name"]
     name, action = await with_memory(request, lambda memory: resolved(memory, given)), form.get("do", "")
     if action == "change":
