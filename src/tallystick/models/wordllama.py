@@ -61,7 +61,7 @@ class WordLlama(LocalEmbedder["_Model"]):
         if not given:
             return [], np.zeros((0, DIMENSIONS), dtype=np.float32)
         ids = self._model.encode(given).ids
-        return self._model.spelled(ids), self._model.matrix[ids].astype(np.float32)
+        return [self._model.tokenizer.id_to_token(each) for each in ids], self._model.matrix[ids].astype(np.float32)
 
 
 class _Model:
@@ -71,18 +71,15 @@ class _Model:
         self._wide: NDArray[np.float32] | None = None
         self._asked = 0
         text = tokenizer.read_bytes().rstrip()  # releases differ in the last newline alone
-        self._tokenizer = embedding.tokenizer_in(tokenizer, text, INSTALL, way_out=_AGAIN)
-        if self._tokenizer.get_vocab_size() > len(self.matrix):
+        self.tokenizer = embedding.tokenizer_in(tokenizer, text, INSTALL, way_out=_AGAIN)
+        if self.tokenizer.get_vocab_size() > len(self.matrix):
             raise unavailable(f"{tokenizer} has more tokens than {weights} has rows{_AGAIN}")
         self.identity = Identity("wordllama", weights.stem, DIMENSIONS, digest_of(weights, text, _RECIPE))
 
     def encode(self, text: str) -> Any:
         """The ids of `text`, without their spelling. A batch of one: faster than `encode`, and it starts no threads."""
-        [encoded] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
+        [encoded] = self.tokenizer.encode_batch_fast([text], add_special_tokens=False)
         return encoded
-
-    def spelled(self, ids: list[int]) -> list[str]:
-        return [self._tokenizer.id_to_token(each) for each in ids]
 
     def vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """The sum of each text's rows, in the direction of their mean; each by itself, whatever its neighbours."""

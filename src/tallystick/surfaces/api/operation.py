@@ -12,9 +12,7 @@ A long list is served in parts. A cursor names a place in the order of the list,
 between move nothing. It is opaque and holds a checksum of the list and its filters: one that was made up, cut short, or
 comes from another list is refused. It is no secret: it names a place in what its holder may read anyway.
 
-Errors as `application/problem+json`: what is wrong and the way out, in one line, and nothing of what was sent.
-
-An action that needs approval is no error: 202, with the address of its review.
+An error is `application/problem+json`: one line, and nothing of what was sent.
 """
 
 import logging

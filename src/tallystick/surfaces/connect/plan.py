@@ -7,12 +7,9 @@ A symlink is followed and stays a symlink. Mode and owner stay. If the file is n
 nothing is written. A crash leaves the old file, perhaps its copy, and perhaps NAME.tallystick-new-NUMBER, which can be
 removed.
 
-Hooks: commands that a client runs as a session begins and ends.
-
-As one begins, a frame is put before the model, marked as data. Before a conversation is compacted, and as it ends, what
-was said is recorded as episodes; recording the same again records nothing.
-
-A hook is ours if it calls `tallystick recall` or `tallystick import` with `--hook`. Those of others are never touched.
+Hooks are commands that a client runs. As a session begins, a frame is put before the model, marked as data; before it
+is compacted and as it ends, what was said is recorded. A hook is ours if it calls `tallystick recall` or `tallystick
+import` with `--hook`. Those of others are never touched.
 """
 
 import os

@@ -11,11 +11,8 @@ comes one more.
 Two eras, two ways: a client of the modern one holds a stream open (`subscriptions/listen`); one that began with a
 handshake subscribes to each address, and hears of a changed list once it has requested the list.
 
-A person picks a prompt in a client. `start_session` begins with what memory has about a task;
-`review_what_you_learned` goes through what was learned. Both speak in the person's voice.
-
-Stored words come as quoted data (`quoted`), in a prompt one JSON object a line where it is more than a frame; what
-needs a person's approval is named, and its words are left out.
+Prompts speak in the voice of the person who picks one. Stored words come as quoted data (`quoted`), in a prompt one
+JSON object a line where it is more than a frame; what needs a person's approval is named, and its words are left out.
 """
 
 import asyncio
@@ -277,12 +274,9 @@ class Watch:
                 except (TallystickError, OSError, sqlite3.Error):  # busy or damaged: calls report it; check again
                     continue
                 for address in found:
-                    await self._notify(address)
-
-    async def _notify(self, address: str) -> None:
-        await self._bus.publish(ResourcesListChanged() if address == LIST else ResourceUpdated(uri=address))
-        listeners = [each for each in self._listeners.values() if address in each.addresses]
-        await asyncio.gather(*(each.notify(address) for each in listeners))
+                    await self._bus.publish(ResourcesListChanged() if address == LIST else ResourceUpdated(uri=address))
+                    listeners = [each for each in self._listeners.values() if address in each.addresses]
+                    await asyncio.gather(*(each.notify(address) for each in listeners))
 
     def close(self) -> None:
         """End every stream, after the changes that were found are sent."""

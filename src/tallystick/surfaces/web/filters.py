@@ -28,6 +28,7 @@ def _time(at: datetime | str | None, say: Callable[[str], str]) -> Markup:
 
 
 moment = partial(_time, say=when)  # a time, to the second, in this machine's time zone
+segment = partial(quote, safe="")  # a text as one segment of a URL
 age = partial(_time, say=ago)  # the age of a time, which itself shows on hovering
 
 
@@ -61,11 +62,6 @@ def client(by: str) -> str:
 def words(text: str) -> list[str]:
     """The values of a comma-separated field, each once."""
     return list(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
-
-
-def segment(text: str) -> str:
-    """A text as one segment of a URL."""
-    return quote(text, safe="")
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

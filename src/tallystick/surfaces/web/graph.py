@@ -3,12 +3,8 @@
     GET /graph              all entities; with `q`, those whose names match
     GET /graph?at=NAME      one with its neighbours; `expand=NAME`, repeatable, adds the neighbours of others
 
-A picture has a limited number of nodes. Properties that are not entities are drawn as plain values. The table below the
-picture has the same content.
-
-Layout of a small graph: no two nodes overlap, and the same graph always gives the same picture.
-
-The first node is in the middle, its neighbours on a ring around it, theirs further out on the side of their parents.
+No two nodes overlap, and the same graph always gives the same picture; the table below it has the same content. The
+first node is in the middle, its neighbours on a ring around it, theirs further out on the side of their parents.
 Overlapping nodes are pushed apart; if that is not enough, the whole picture is made wider, which always is.
 """
 
