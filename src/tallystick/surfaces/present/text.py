@@ -100,6 +100,11 @@ def lines(text: str, indent: str = "") -> list[str]:
     return [indent + shown(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
+def visible_lines(text: str) -> str:
+    """The whole text, with its line breaks and tabs; other control characters are made visible."""
+    return "\n".join("\t".join(map(shown, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
+
+
 def _escaped(escape: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
     return lambda found: found[0] if _belongs(found.string, found.start()) else escape(found[0])
 

@@ -25,8 +25,8 @@ from tallystick.records.operations import EPISODE_PUT
 from tallystick.records.review import Applied
 from tallystick.surfaces.present.beliefs import STANDING, STEPS
 from tallystick.surfaces.present.diff import Piece
-from tallystick.surfaces.present.text import one_line
-from tallystick.surfaces.web.filters import diff, segment, visible_lines
+from tallystick.surfaces.present.text import one_line, visible_lines
+from tallystick.surfaces.web.filters import diff, segment
 from tallystick.surfaces.web.markdown import html
 from tallystick.surfaces.web.render import page_of, page_status, read_form, redirect, render, with_memory
 

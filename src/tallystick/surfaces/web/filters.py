@@ -15,7 +15,7 @@ from markupsafe import Markup
 from tallystick.records.ids import BELIEF_ID
 from tallystick.surfaces.present.diff import Piece, pieces
 from tallystick.surfaces.present.names import DOORS, ago, count, short_id, size, when
-from tallystick.surfaces.present.text import lines, one_line, shown
+from tallystick.surfaces.present.text import lines, one_line, shown, visible_lines
 
 _TRUST = {"human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import"}
 
@@ -42,11 +42,6 @@ def excerpt(text: str, limit: int = 1200) -> str:
     """The beginning of a text, with its line breaks."""
     start = "\n".join(lines(text[:limit]))
     return start if len(text) <= limit else f"{start.rstrip()}…"
-
-
-def visible_lines(text: str) -> str:
-    """The whole text, with its line breaks and tabs; other control characters are made visible."""
-    return "\n".join("\t".join(map(shown, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
 
 
 def diff(old: str, new: str) -> tuple[Piece, ...]:

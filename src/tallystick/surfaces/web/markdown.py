@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from tallystick.surfaces.web.filters import visible_lines
+from tallystick.surfaces.present.text import visible_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -27,8 +27,9 @@ from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.records.page import PageEntry, PageInfo, PageText
 from tallystick.surfaces.present.diff import Piece
 from tallystick.surfaces.present.names import called, page_name, resolved
+from tallystick.surfaces.present.text import visible_lines
 from tallystick.surfaces.web.belief import DONE, draft_form, forget, new_draft, revise
-from tallystick.surfaces.web.filters import diff, segment, visible_lines
+from tallystick.surfaces.web.filters import diff, segment
 from tallystick.surfaces.web.markdown import all_html
 from tallystick.surfaces.web.render import page_status, read_form, redirect, render, with_memory
 
