@@ -21,9 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.surfaces.cli.map import GROUPS, Entry, entry_of, suggestion
-from tallystick.surfaces.present.text import shown, shown_in_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +64,7 @@ class Call:
     def locate(self) -> Path:
         """The folder of the memory; it need not exist."""
         from tallystick.memory import settings
+        from tallystick.records.errors import Refused
 
         settings.calculate_in_one_thread()
         folder = settings.locate(self.folder)
@@ -75,6 +74,7 @@ class Call:
 
     def existing(self) -> Path:
         """The folder of the memory, which must exist."""
+        from tallystick.records.errors import NotFound
         from tallystick.stores.places import has_ledger
         from tallystick.surfaces.present.names import short_path
 
@@ -88,6 +88,7 @@ class Call:
     def usable(self) -> Path:
         """The folder of the memory, existing or new. A folder with other things in it becomes one only by `init`."""
         from tallystick.memory.settings import NAME, holds_other_things
+        from tallystick.records.errors import Refused
         from tallystick.stores.places import has_ledger
         from tallystick.surfaces.present.names import short_path
 
@@ -109,6 +110,7 @@ class Call:
     def memory(self, *, create: bool = False, read_only: bool = False) -> Memory:
         """The memory, open. Only `create` makes one that does not exist."""
         from tallystick.memory.memory import Memory
+        from tallystick.surfaces.present.text import shown
 
         memory = Memory(
             self.usable() if create else self.existing(), user=self.owner(), by=BY, trust=self.trust or "human",
@@ -144,6 +146,8 @@ class Call:
 
     def warn(self, text: str) -> None:
         """Print stored or foreign text as a remark."""
+        from tallystick.surfaces.present.text import shown
+
         self.note(f"tallystick: {shown(text)}")
 
     def is_attended(self) -> bool:
@@ -151,6 +155,8 @@ class Call:
 
     def confirm(self, question: str, lines: Iterable[str], *, unattended: str, no: str = "nothing was changed") -> None:
         """Show what would be done, and ask. Refused with `no` if declined, `unattended` where nobody can be asked."""
+        from tallystick.records.errors import Refused
+
         if not self.is_attended():
             raise Refused(unattended, "unconfirmed")
         click.echo("\n".join(lines))
@@ -159,6 +165,8 @@ class Call:
 
     def one_by_one(self, chosen: Sequence[Chosen], act: Callable[[Chosen], Done]) -> list[Done]:
         """The results. One that is refused is reported and does not stop the others; a single one is an error."""
+        from tallystick.records.errors import Moved, Refused
+
         done: list[Done] = []
         for each in chosen:
             try:
@@ -180,6 +188,8 @@ def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:
     """Print one JSON value. A character that a terminal would obey is written in ASCII."""
     import json
 
+    from tallystick.surfaces.present.text import shown_in_json
+
     is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     text = json.dumps(value, ensure_ascii=not is_utf8, indent=indent)
     click.echo(shown_in_json(text) + end, nl=False)
@@ -187,6 +197,8 @@ def print_json(value: Any, *, indent: int | None = 2, end: str = "\n") -> None:
 
 def print_bytes(chunks: Iterable[bytes]) -> None:
     """Print JSON bytes as they are; on a terminal, nothing that it would obey."""
+    from tallystick.surfaces.present.text import shown_in_json
+
     is_terminal = sys.stdout.isatty()
     for chunk in chunks:
         click.echo(shown_in_json(chunk.decode()) if is_terminal else chunk, nl=False)

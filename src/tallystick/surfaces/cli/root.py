@@ -19,11 +19,9 @@ from typing import Any, NoReturn
 
 import click
 
-from tallystick.records.errors import Busy, Damaged, TallystickError, Unfinished
 from tallystick.surfaces.cli import command
 from tallystick.surfaces.cli.command import Call, Group, printing, write_block, write_sections
 from tallystick.surfaces.cli.map import FIRST_PAGE, GROUPS, SECOND_PAGE
-from tallystick.surfaces.present.text import shown
 
 BUG, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 
@@ -188,6 +186,8 @@ def _report(error: BaseException, call: Call) -> int:
 
 def line_and_status(error: BaseException) -> tuple[str, int]:
     """The line that a person reads about an error, and the exit status for scripts."""
+    from tallystick.records.errors import Busy, Damaged, TallystickError, Unfinished
+
     if isinstance(error, click.UsageError):
         where = error.ctx.command_path if error.ctx else "tallystick"
         return f"{_wrong_usage(error)} (see `{where} --help`)", 2
@@ -235,6 +235,8 @@ def _sentence(message: str) -> str:
 
 
 def _print_error(line: str) -> None:
+    from tallystick.surfaces.present.text import shown
+
     with suppress(OSError):  # nobody is listening; the exit status still tells
         click.echo(shown(line), err=True)
 
