@@ -26,7 +26,7 @@ from tallystick.records.policy import CELLS, DEFAULT
 from tallystick.records.rule import ConsolidationRule
 from tallystick.surfaces.api.router import made
 from tallystick.surfaces.cli.root import tallystick as program
-from tallystick.surfaces.mcp.dispatch import _read
+from tallystick.surfaces.mcp.server import _read
 from tallystick.surfaces.mcp.tools import TOOLS
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 from tests.nouns import NOUNS

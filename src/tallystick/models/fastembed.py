@@ -41,8 +41,6 @@ class FastEmbed(LocalEmbedder["_Model"]):
 
 
 class _Model:
-    """A model of fastembed, loaded."""
-
     def __init__(self, name: str, cache: Path | None, threads: int) -> None:
         package = embedding.load("fastembed", INSTALL)
         try:
@@ -55,7 +53,6 @@ class _Model:
         self.identity = Identity("fastembed", name, dimensions, digest_of(name, *_files(self._model), _RECIPE))
 
     def vectors(self, texts: list[str]) -> NDArray[Any]:
-        """A row for each text."""
         import numpy as np
 
         try:

@@ -10,8 +10,11 @@ scale is measured over the whole batch, so that a neighbour would change a vecto
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from tallystick.models import embedding
 from tallystick.models.embedding import LocalEmbedder, digest_of, unavailable
@@ -53,8 +56,6 @@ class Onnx(LocalEmbedder["_Model"]):
 
 
 class _Model:
-    """The folder, loaded."""
-
     def __init__(self, folder: Path, threads: int, asked: int) -> None:
         weights, words = _weights(folder), folder / "tokenizer.json"
         longest = asked or _longest(folder)
@@ -77,7 +78,6 @@ class _Model:
         return sum(part.special_tokens_mask.count(0) for part in (whole, *whole.overflowing))
 
     def vectors(self, texts: list[str]) -> NDArray[Any]:
-        """A row for each text."""
         import numpy as np
 
         encoded = [self._tokenizer.encode(text) for text in texts]
@@ -149,8 +149,6 @@ def _output(session: Any, weights: Path) -> str:
 
 def _measures_over_the_batch(weights: Path) -> bool:
     """True if the model has an operator that depends on all texts of a batch."""
-    import mmap
-
     with weights.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return any(data.find(name) >= 0 for name in _MEASURED_OVER_THE_BATCH)
 
@@ -174,8 +172,6 @@ def _pooling(folder: Path) -> str:
 
 def _setting(path: Path, field: str) -> object:
     """One field of a JSON file; None where there is no such file, or no such field."""
-    import orjson
-
     try:
         value = orjson.loads(path.read_bytes())
     except FileNotFoundError:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from tallystick.models.embedding import digest_of, estimated_tokens, rows_for, unavailable
 from tallystick.models.http_client import HttpClient
 from tallystick.records.embedder import Identity
@@ -52,7 +54,6 @@ class Endpoint:
         return rows_for(texts, self._dimensions(), self._vectors)
 
     def count(self, text: str) -> int:
-        """About how many tokens `text` has."""
         return estimated_tokens(text)
 
     def _dimensions(self) -> int:
@@ -69,8 +70,6 @@ class Endpoint:
 
     def _ask(self, texts: list[str]) -> NDArray[np.float64]:
         """The rows of one batch, as long as the server makes them."""
-        import orjson
-
         asked: dict[str, object] = {"model": self._name, "input": [text[: self._longest] for text in texts]}
         if self._asked:
             asked["dimensions"] = self._asked

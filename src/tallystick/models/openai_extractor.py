@@ -174,7 +174,6 @@ def extractor_named(spec: str, *, key: str = "") -> Extractor | None:
 
 
 def _text_in(answer: bytes) -> str:
-    """The message of the model."""
     try:
         message = orjson.loads(answer)["choices"][0]["message"]
         text, refusal = message.get("content"), message.get("refusal")
@@ -211,9 +210,6 @@ def _objects_in(text: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             continue
         yield found
-
-
-# --- claims
 
 
 def _reading(given: list[Any], words: str, speaker: str) -> Reading:

@@ -10,8 +10,11 @@ token of a long text is read. The weights stay in the file, mapped into memory a
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from tallystick.models import embedding
 from tallystick.models.embedding import LocalEmbedder, digest_of, readable, unavailable
@@ -47,7 +50,6 @@ class WordLlama(LocalEmbedder["_Model"]):
         super().__init__(folder, folder, lambda: _Model(folder))
 
     def count(self, text: str) -> int:
-        """How many tokens `text` has."""
         given = readable(text)
         return len(self._model.encode(given).ids) if given else 0
 
@@ -59,30 +61,25 @@ class WordLlama(LocalEmbedder["_Model"]):
         if not given:
             return [], np.zeros((0, DIMENSIONS), dtype=np.float32)
         ids = self._model.encode(given).ids
-        return self._model.spelled(ids), self._model.matrix[ids].astype(np.float32)
+        return [self._model.tokenizer.id_to_token(each) for each in ids], self._model.matrix[ids].astype(np.float32)
 
 
 class _Model:
-    """The two files, loaded."""
-
     def __init__(self, folder: Path) -> None:
         weights, tokenizer = folder / _WEIGHTS, folder / _TOKENIZER
         self.matrix = _matrix(weights)
         self._wide: NDArray[np.float32] | None = None
         self._asked = 0
         text = tokenizer.read_bytes().rstrip()  # releases differ in the last newline alone
-        self._tokenizer = embedding.tokenizer_in(tokenizer, text, INSTALL, way_out=_AGAIN)
-        if self._tokenizer.get_vocab_size() > len(self.matrix):
+        self.tokenizer = embedding.tokenizer_in(tokenizer, text, INSTALL, way_out=_AGAIN)
+        if self.tokenizer.get_vocab_size() > len(self.matrix):
             raise unavailable(f"{tokenizer} has more tokens than {weights} has rows{_AGAIN}")
         self.identity = Identity("wordllama", weights.stem, DIMENSIONS, digest_of(weights, text, _RECIPE))
 
     def encode(self, text: str) -> Any:
         """The ids of `text`, without their spelling. A batch of one: faster than `encode`, and it starts no threads."""
-        [encoded] = self._tokenizer.encode_batch_fast([text], add_special_tokens=False)
+        [encoded] = self.tokenizer.encode_batch_fast([text], add_special_tokens=False)
         return encoded
-
-    def spelled(self, ids: list[int]) -> list[str]:
-        return [self._tokenizer.id_to_token(each) for each in ids]
 
     def vectors(self, texts: list[str]) -> NDArray[np.float32]:
         """The sum of each text's rows, in the direction of their mean; each by itself, whatever its neighbours."""
@@ -108,8 +105,6 @@ def _sum(matrix: NDArray[Any], ids: list[int]) -> NDArray[np.float32]:
 
 def _matrix(path: Path) -> NDArray[np.float16]:
     """The tensor in a safetensors file: eight bytes of length, a JSON head, the numbers."""
-    import mmap
-
     import numpy as np
 
     try:
@@ -126,8 +121,6 @@ def _matrix(path: Path) -> NDArray[np.float16]:
 
 def _head(data: Any) -> tuple[int, tuple[int, int]]:
     """Where the numbers begin, and their rows and columns."""
-    import orjson
-
     length = int.from_bytes(data[:8], "little")
     tensor = orjson.loads(data[8 : 8 + length])[_TENSOR]
     if tensor["dtype"] != "F16":

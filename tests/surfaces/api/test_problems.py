@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from tallystick.records import errors
-from tallystick.surfaces.server.http_status import status_of
+from tallystick.surfaces.server.guard import status_of
 from tests.growth import assert_no_slower
 from tests.surfaces.api.conftest import Api
 

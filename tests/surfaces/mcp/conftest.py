@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tallystick import Memory
-from tallystick.surfaces.mcp.dispatch import _read
+from tallystick.surfaces.mcp.server import _read
 from tallystick.surfaces.mcp.tools import TOOLS
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker, Person
 

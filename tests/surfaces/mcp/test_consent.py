@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tallystick.records.errors import NeedsApproval
-from tallystick.surfaces.mcp import dispatch
+from tallystick.surfaces.mcp.server import LONGEST_QUESTION
 from tallystick.surfaces.mcp.tools.write import FORGET
 from tests.surfaces.mcp.played import MODERN, YES, both_eras, calling, line, play
 
@@ -94,7 +94,7 @@ def test_where_the_policy_names_who_answers_the_dialog_is_not_put(hold, owner, t
 
 
 def test_what_is_too_long_to_show_is_not_asked_in_a_dialog(hold, owner):
-    long = owner.remember("a b " * dispatch.LONGEST_QUESTION).id
+    long = owner.remember("a b " * LONGEST_QUESTION).id
     shown: list[str] = []
 
     done = play(hold, calling("forget", ids=[long], confirm=True), era="legacy", shown=shown)

@@ -34,9 +34,6 @@ _PIECE = 1 << 16  # bytes of an export that are sent at once
 _BATCH = 200  # events of the stream that are read at once; others have their turn in between
 
 
-# -- reviews -----------------------------------------------------------------------------------------------------------
-
-
 def _public(review: dict[str, Any]) -> dict[str, Any]:
     """A review without its marker: whoever has that can carry the action out."""
     return {name: value for name, value in review.items() if name != "marker"}
@@ -99,9 +96,6 @@ def withdraw(memory: Memory, id: ReviewId, body: Reject) -> Any:
     return _public(plain(memory.reviews.withdraw(id, reason=body.reason)))
 
 
-# -- sources -----------------------------------------------------------------------------------------------------------
-
-
 @sources.get("/v1/sources", models.Sources, 304, summary="List the sources")
 def list_sources(memory: Memory) -> Any:
     """How much each stated, with which trust, and whether recall leaves it out."""
@@ -137,8 +131,6 @@ def restore_trust(memory: Memory, body: RestoreTrust) -> Any:
     memory.restore_trust(body.source, reason=body.reason)
     return list_sources(memory)
 
-
-# -- events ------------------------------------------------------------------------------------------------------------
 
 Start = Annotated[int, Query(ge=0, lt=1 << 53, description="The first event.")]
 Op = Annotated[str, Query(max_length=60, description="Only events whose `op` has this prefix: belief, belief.put.")]

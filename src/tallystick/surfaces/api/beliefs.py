@@ -261,9 +261,6 @@ def status(memory: Memory) -> dict[str, Any]:
     return memory.status().to_dict()
 
 
-# -- beliefs -----------------------------------------------------------------------------------------------------------
-
-
 @looking.get("/v1/beliefs", models.Beliefs, 304, place=(int,), summary="List the beliefs")
 def list_beliefs(
     memory: Memory, place: list[Any] | None,
@@ -327,9 +324,6 @@ def diff(
     return {"changes": plains(found)}
 
 
-# -- episodes ----------------------------------------------------------------------------------------------------------
-
-
 @looking.get("/v1/episodes", models.Episodes, 304, place=(str, int), summary="List the episodes")
 def list_episodes(
     memory: Memory, place: list[Any] | None,
@@ -368,9 +362,6 @@ def retract(memory: Memory, body: Retract) -> Any:
     return plain(memory.episodes.retract(*body.names, reason=body.reason, withdraw=body.withdraw))
 
 
-# -- facts -------------------------------------------------------------------------------------------------------------
-
-
 @looking.get("/v1/facts", models.Facts, 304, place=(str, str), cached_with="as_of", summary="List the facts")
 def list_facts(
     memory: Memory, place: list[Any] | None,
@@ -402,9 +393,6 @@ def fact_history(memory: Memory, id: FactId) -> Any:
 def get_fact(memory: Memory, id: FactId) -> Any:
     """By its id, or the id of any version."""
     return plain(memory.facts.get(id))
-
-
-# -- recall, frames, receipts ------------------------------------------------------------------------------------------
 
 
 asking = Operations("asking", "Ask the memory.")

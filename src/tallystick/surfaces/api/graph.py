@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from tallystick.memory.memory import Memory
 from tallystick.records.entity import NamedEntity, Relation as RelationRecord
+from tallystick.stores.phase.graph.traverse import Limits
 from tallystick.surfaces.api import models
 from tallystick.surfaces.api.models import Limit, Named, Relation, Shape, several, shaped
 from tallystick.surfaces.api.operation import WRITE, Operations, Part, part, plain, plains
@@ -15,8 +16,6 @@ from tallystick.surfaces.api.operation import WRITE, Operations, Part, part, pla
 api = Operations("graph", "Entities and their relations.")
 paths = Operations("paths", "The branches of conversations.")
 rules = Operations("learning", "Rules that make facts of episodes.")
-
-# -- the graph ---------------------------------------------------------------------------------------------------------
 
 
 @api.get("/v1/graph", models.Expansion, 304, 404, summary="Get the neighbourhood of an entity")
@@ -30,8 +29,6 @@ def graph(
     as_of: Annotated[str, Query(max_length=40, description="Only what was true then.")] = "",
 ) -> Any:  # fmt: skip
     """A node, and all nodes within that many steps."""
-    from tallystick.stores.phase.graph.traverse import Limits
-
     return memory.graph.expand([at], hops, Limits(max_nodes=limit, kinds=kinds or None, as_of=as_of)).to_dict()
 
 
@@ -55,9 +52,6 @@ def graph_envelope(
 ) -> Any:  # fmt: skip
     """All nodes, edges, paths and events, in the format of docs/reference/graph-envelope.md."""
     return memory.graph.export_envelope(explicit=explicit).to_dict()
-
-
-# -- entities ----------------------------------------------------------------------------------------------------------
 
 
 @api.get("/v1/entities", models.Known, 304, summary="List the entities")
@@ -114,8 +108,6 @@ def relate(memory: Memory, body: NewRelations) -> Any:
     given = [RelationRecord(each.source, each.kind, each.target) for each in body.relations]
     return {"relations": plains(memory.entities.relate(given, session=body.session, agent=body.agent))}
 
-
-# -- paths -------------------------------------------------------------------------------------------------------------
 
 PathName = Annotated[str, InPath(max_length=200, description="The name of a path.")]
 
@@ -202,9 +194,6 @@ def reopen_path(memory: Memory, name: PathName, body: Reopen) -> Any:
 def get_path(memory: Memory, name: PathName) -> Any:
     """The main path has no record, and is not found."""
     return plain(memory.paths.get(name))
-
-
-# -- rules -------------------------------------------------------------------------------------------------------------
 
 
 @rules.get("/v1/rules", models.Rules, summary="List the rules")

@@ -15,22 +15,9 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from fastapi import Header, Path as InPath, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
-from tallystick.records import (
-    audit,
-    belief,
-    entity,
-    episode,
-    event,
-    fact,
-    page,
-    path,
-    recall,
-    review,
-    rule,
-    status,
-    trust,
-)
+from tallystick.records import audit, belief, entity, episode, event, fact, page, path, recall, review, rule, status
 from tallystick.records.json import LEAST, MOST
+from tallystick.records.trust import Distrust as DistrustRecord, SourceStatus
 from tallystick.surfaces.server.fields import Described, event_number
 
 _REF = {"$ref": "#/components/schemas/Value"}
@@ -577,13 +564,13 @@ DISTRUST = {
     "source": "mcp:3f9a", "since": "", "first": 0, "reason": "it made things up", "by": "cli:local", "at": AT, "seq": 15
 }
 Distrust = model(
-    "Distrust", trust.Distrust, "A source that recall leaves out.", DISTRUST,
+    "Distrust", DistrustRecord, "A source that recall leaves out.", DISTRUST,
     source="The name of the source.", since="Since when; empty: everything that it ever stated.",
     first="The first event that it covers.", reason="The reason.", by="Who decided it.", at="When it was decided.",
     seq="The event that recorded it.",
 )  # fmt: skip
 Source = model(
-    "Source", trust.SourceStatus, "The state of one source.", {
+    "Source", SourceStatus, "The state of one source.", {
         "source": "mcp:3f9a", "trust": "agent", "beliefs": 3, "episodes": 5, "waiting": 0, "first": AT, "last": AT,
         "withheld": None,
     },
@@ -593,7 +580,7 @@ Source = model(
     withheld="The distrust, if recall leaves it out; else null.",
 )  # fmt: skip
 Sources = rows(
-    "Sources", "sources", trust.SourceStatus, None, "The sources of the current beliefs and episodes.",
+    "Sources", "sources", SourceStatus, None, "The sources of the current beliefs and episodes.",
     "By surface and id; then those that are withheld under another name.",
 )  # fmt: skip
 

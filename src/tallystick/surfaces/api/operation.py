@@ -12,9 +12,7 @@ A long list is served in parts. A cursor names a place in the order of the list,
 between move nothing. It is opaque and holds a checksum of the list and its filters: one that was made up, cut short, or
 comes from another list is refused. It is no secret: it names a place in what its holder may read anyway.
 
-Errors as `application/problem+json`: what is wrong and the way out, in one line, and nothing of what was sent.
-
-An action that needs approval is no error: 202, with the address of its review.
+An error is `application/problem+json`: one line, and nothing of what was sent.
 """
 
 import logging
@@ -41,7 +39,7 @@ from tallystick.memory.memory import Memory
 from tallystick.records.errors import Busy, NeedsApproval, Refused, TallystickError
 from tallystick.records.json import loads
 from tallystick.surfaces.api.models import Cursor, shaped
-from tallystick.surfaces.server.http_status import allowed, status_of
+from tallystick.surfaces.server.guard import allowed, status_of
 from tallystick.surfaces.server.worker import CallContext, MemoryWorker
 
 T = TypeVar("T")
@@ -310,6 +308,7 @@ _DETAILS = {
     HTTPStatus.METHOD_NOT_ALLOWED: "this address does not take that method; see Allow",
     HTTPStatus.BAD_REQUEST: "the body cannot be read; send JSON",
 }
+_FAULTS = {**dict.fromkeys(("value_error", "assertion_error"), "not a valid value"), "extra_forbidden": "no such field"}
 
 
 class Wrong(BaseModel):
@@ -366,28 +365,19 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 async def _wrong(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = [{"where": _place(each), "what": _what(each)} for each in list(error.errors())[:_MOST]]
+    found = list(map(_fault, list(error.errors())[:_MOST]))
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     detail = f"{found[0]['where']}: {found[0]['what']}{more}" if found else "the request is not valid"
     return answer(422, detail, errors=found)
 
 
-def _place(found: dict[str, Any]) -> str:
-    if found["type"] == "json_invalid":
-        return "body"
-    return ".".join(_readable(str(part))[:_NAME] for part in found["loc"]) or "request"
-
-
-def _what(found: dict[str, Any]) -> str:
-    """Pydantic's message, unless it may repeat what was sent."""
+def _fault(found: dict[str, Any]) -> dict[str, str]:
+    """The place and pydantic's message, unless that may repeat what was sent."""
     if found["type"] == "json_invalid":
         why = str(found.get("ctx", {}).get("error", "not JSON"))
-        return "not valid JSON" if why.startswith("not ") else why[:_LONGEST]
-    if found["type"] in ("value_error", "assertion_error"):
-        return "not a valid value"
-    if found["type"] == "extra_forbidden":
-        return "no such field"
-    return str(found["msg"])[:_LONGEST]
+        return {"where": "body", "what": "not valid JSON" if why.startswith("not ") else why[:_LONGEST]}
+    where = ".".join(_readable(str(part))[:_NAME] for part in found["loc"]) or "request"
+    return {"where": where, "what": _FAULTS.get(found["type"]) or str(found["msg"])[:_LONGEST]}
 
 
 async def _plain(request: Request, error: Exception) -> Response:

@@ -58,9 +58,6 @@ def routes() -> list[BaseRoute]:
     return [route for each in _PARTS for route in each.router.routes]
 
 
-# -- the OpenAPI description -------------------------------------------------------------------------------------------
-
-
 def _described(app: FastAPI) -> dict[str, Any]:
     """The description, made once."""
     if app.openapi_schema is not None:
@@ -77,7 +74,11 @@ def _described(app: FastAPI) -> dict[str, Any]:
     )
     parts["schemas"] = dict(sorted({**parts["schemas"], **more["$defs"], "Value": VALUE}.items()))
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": "The server's own token."}}
-    parts["responses"] = {f"Answer{status}": _response(status, what) for status, what in _ANSWERS.items()}
+    problem = {"content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    parts["responses"] = {
+        f"Answer{status}": {"description": what, **({} if status == 304 else problem)}
+        for status, what in _ANSWERS.items()
+    }  # fmt: skip
     found["security"] = [{"token": []}]
     for operations in found["paths"].values():
         for operation in operations.values():
@@ -93,12 +94,6 @@ def _all_responses(responses: dict[str, Any]) -> dict[str, Any]:
         str(status): {"$ref": f"#/components/responses/Answer{status}"} if status in _ANSWERS else each
         for status, each in sorted(every.items())
     }  # fmt: skip
-
-
-def _response(status: int, what: str) -> dict[str, Any]:
-    if status == 304:
-        return {"description": what}
-    return {"description": what, "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 
 
 def _remove_titles(*places: Any) -> None:

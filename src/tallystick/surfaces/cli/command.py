@@ -49,9 +49,6 @@ EXITS = {
 }
 
 
-# -- one run -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class Call:
     """One run of the program: which folder, text or JSON, how much to print about an error."""
@@ -154,7 +151,6 @@ class Call:
         self.note(f"tallystick: {shown(text)}")
 
     def is_attended(self) -> bool:
-        """Whether a person can be asked a question."""
         return not self.json and on_a_terminal()
 
     def confirm(self, question: str, lines: Iterable[str], *, unattended: str, no: str = "nothing was changed") -> None:
@@ -274,9 +270,6 @@ def _bar(text: str, total: int) -> Progress:
     return bar
 
 
-# -- options that every command has ------------------------------------------------------------------------------------
-
-
 def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     """A callback that puts the option into the `Call`, wherever on the line it was given."""
 
@@ -292,7 +285,6 @@ def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
 
 def common_options(without: Sequence[str] = ()) -> list[click.Option]:
-    """The options that mean the same for every command."""
     options = [
         click.Option(["folder", "-C", "--folder"], help="The memory folder to use.", metavar="PATH"),
         click.Option(["json", "--json"], is_flag=True, help="Print JSON, and nothing else, on standard output."),
@@ -317,9 +309,6 @@ def printing(*names: str, text: Callable[[click.Context], str], help: str) -> cl
 
 # Click's own looks for a translation of its one sentence, in every place where some could be.
 HELP = printing("wants_help", "-h", "--help", text=lambda ctx: ctx.get_help(), help="Show this message and exit.")
-
-
-# -- commands and groups -----------------------------------------------------------------------------------------------
 
 
 class Command(click.Command):
@@ -424,9 +413,6 @@ def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
     return click.group(name, cls=Group, **settings | more)
 
 
-# -- help pages --------------------------------------------------------------------------------------------------------
-
-
 def write_sections(formatter: click.HelpFormatter, sections: Sections) -> None:
     for title, entries in sections:
         with formatter.section(title):
@@ -443,7 +429,6 @@ def write_options(
 
 
 def write_block(formatter: click.HelpFormatter, title: str, lines: Sequence[str]) -> None:
-    """Write lines as they are, under a title."""
     with formatter.section(title):
         for line in lines:
             formatter.write(f"{'':>{formatter.current_indent}}{line}\n")

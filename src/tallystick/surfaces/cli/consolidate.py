@@ -16,7 +16,7 @@ from tallystick.records.fact import text_of, triple_of
 from tallystick.surfaces.cli.command import Call, command, progress, waiting
 from tallystick.surfaces.cli.options import LIMIT, decoded, from_standard_input, option, speaker
 from tallystick.surfaces.present.names import ago, called, count, handle, page_name, when
-from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, warn, width
+from tallystick.surfaces.present.text import bold, cells, column, dim, outcome, short, shown, warn, width
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -176,12 +176,7 @@ def _run_due(call: Call, memory: Memory, *, everyone: bool, extractor: str | Non
             click.echo("\n".join(map(_due_line, made)))
 
 
-# -- what was made -----------------------------------------------------------------------------------------------------
-
-
 class Line(NamedTuple):
-    """One change: its kind, its words, its confidence, and its episodes."""
-
     kind: str
     words: str
     confidence: float
@@ -200,7 +195,6 @@ def _made(made: Consolidated) -> Iterator[str]:
 
 
 def _proposed(memory: Memory, rule: ConsolidationRule, deltas: Any) -> Iterator[str]:
-    """The changes that a rule would make."""
     changes = [_of_delta(memory, delta) for delta in deltas if delta.kind != "noop" or delta.corroborates]
     yield f"{bold(shown(rule.id))}{dim(':')} {_summary(changes)}{dim('; nothing was changed')}"
     yield from _table(changes)
@@ -251,13 +245,11 @@ def _words(payload: dict[str, Any]) -> str:
 
 def _table(changes: Sequence[Line]) -> Iterator[str]:
     room = width() - _KIND_WIDTH - _FROM_WIDTH - 14
-    listed = [(change, short(change.words, room)) for change in changes[:_SHOWN]]
-    widest = max((cells(words) for _, words in listed), default=0)
-    for change, words in listed:
+    listed = column([short(change.words, room) for change in changes[:_SHOWN]])
+    for change, words in zip(changes, listed, strict=False):
         kind = click.style(change.kind.ljust(_KIND_WIDTH), fg=_COLOURS.get(change.kind), dim=change.kind == "noop")
-        pad = " " * (widest - cells(words))
         origin = dim(short(", ".join(change.episodes), _FROM_WIDTH))
-        yield f"  {kind}  {words}{pad}  {dim(f'{change.confidence:<4.2g}')}  {origin}"
+        yield f"  {kind}  {words}  {dim(f'{change.confidence:<4.2g}')}  {origin}"
     if len(changes) > _SHOWN:
         yield dim(f"  and {len(changes) - _SHOWN:,} more, shown by --json")
 
@@ -274,21 +266,19 @@ def _skipped(found: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _rule_table(rules: Sequence[RuleStatus]) -> Iterator[str]:
-    """A line for each saved rule."""
-    rows: list[tuple[str, str, RuleStatus]] = []
+    due = []
     for each in rules:
         cadence, when_due = each.rule.cadence, "on demand"
         if "every" in cadence:
             when_due = f"every {count(cadence['every'], 'episode')}"
         elif "cron" in cadence:
             when_due = short(f"cron {cadence['cron']} {cadence.get('zone', 'UTC')}", 60)
-        rows.append((short(each.rule.id, _NAME_WIDTH), when_due, each))
-    names, cadences = max(cells(name) for name, *_ in rows), max(cells(due) for _, due, _ in rows)
-    for name, when_due, each in rows:
-        pads = " " * (names - cells(name)), " " * (cadences - cells(when_due))
+        due.append(when_due)
+    names = column([short(each.rule.id, _NAME_WIDTH) for each in rules])
+    for name, when_due, each in zip(names, column(due), rules, strict=True):
         last = f"last ran {ago(each.last)}" if each.last else "never ran"
         then = "  " + warn("due now") if each.is_due else dim(f"  next {when(each.next)}") if each.next else ""
-        yield f"{bold(name)}{pads[0]}  {when_due}{pads[1]}  {each.waiting:>5,} waiting  {dim(last)}{then}"
+        yield f"{bold(name)}  {when_due}  {each.waiting:>5,} waiting  {dim(last)}{then}"
 
 
 def _finding_table(found: Sequence[tuple[Finding, Episode | None]]) -> Iterator[str]:
@@ -372,9 +362,6 @@ def _picked(
     return [(number, each) for number, each in found if number in wanted]
 
 
-# -- beliefs and dormant pages -----------------------------------------------------------------------------------------
-
-
 def _tidy_beliefs(call: Call, memory: Memory, chosen: Sequence[str], limit: int, *, yes: bool, reason: str) -> None:
     with waiting("Looking through the memory …"):
         found = list(enumerate(memory.tidy.proposals(limit=limit), 1))
@@ -423,9 +410,6 @@ def _applied(each: Proposal) -> str:
     elif each.action == "rest":
         name, _, text = text.partition(": ")
     return outcome(DONE[each.action], name, text)
-
-
-# -- pages to compact --------------------------------------------------------------------------------------------------
 
 
 def _tidy_pages(call: Call, memory: Memory, chosen: Sequence[str], *, yes: bool, reason: str) -> None:

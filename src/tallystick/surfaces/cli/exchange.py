@@ -11,7 +11,9 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from tallystick.records.display import counted
 from tallystick.records.errors import Busy, Refused, TallystickError
+from tallystick.records.json import loads
 from tallystick.records.transfer import Imported
 from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli.command import BY, Call, command, print_bytes, progress, waiting
@@ -109,8 +111,6 @@ def _imported(done: Imported) -> Iterator[str]:
         if done.known:
             yield dim(f"  {done.known:,} already known")
         if done.masked:
-            from tallystick.records.display import counted
-
             kinds = [kind for kind, number in done.masked.items() for _ in range(number)]
             yield warn(f"  masked {counted(kinds)}")
     if skipped := len(done.skipped) + done.more_skipped:
@@ -141,8 +141,6 @@ def _hook(call: Call) -> None:
 
 def _session() -> tuple[str, bool]:
     """The transcript that the client names, and whether its session is over: then the client waits for nobody."""
-    from tallystick.records.json import loads
-
     try:
         message = loads(sys.stdin.buffer.read(_HOOK_LIMIT))
     except ValueError:

@@ -94,7 +94,6 @@ def _properties(node: MemoryNode) -> Iterator[str]:
 
 
 def envelope_counts(envelope: GraphEnvelope) -> dict[str, int]:
-    """The numbers of records in an envelope, by part."""
     profiles = len(envelope.profiles) + (envelope.profile is not None)
     return {"profiles": profiles, **{part: len(envelope.records(part)) for part in _PARTS}}
 

@@ -95,9 +95,6 @@ complete_path = _completer(lambda memory, _: ((path.path_id, path.state) for pat
 complete_frame = _completer(lambda memory, _: ((frame.name, "") for frame in memory.frames.all()))
 
 
-# -- options -----------------------------------------------------------------------------------------------------------
-
-
 class FilePath(click.types.StringParamType):
     """A path, completed by the shell. Click's own looks up a translation as it is made, which loads `locale`."""
 
@@ -189,9 +186,6 @@ def _check_utf8(what: str, text: str) -> None:
         raise Refused(f"{what} is not UTF-8; convert it first, for example with iconv", "text") from None
 
 
-# -- texts -------------------------------------------------------------------------------------------------------------
-
-
 def text_from(words: tuple[str, ...], command: str, limit: int = LIMIT) -> str | None:
     """The text on the line, or standard input for `-`; None if there is neither."""
     if len(words) > 1:
@@ -227,7 +221,6 @@ def decoded(data: bytes, name: str, limit: int = LIMIT) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text that are not empty."""
     found = [line.strip() for line in text.split("\n") if line.strip()]
     if not found:
         raise Refused("every line is empty", "required")

@@ -30,7 +30,7 @@ from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli.command import Call, command, print_json, progress, waiting
 from tallystick.surfaces.cli.options import complete_page, given, option, speaker, whose
 from tallystick.surfaces.present.names import ago, called, count, has_pages, page_name, resolved, when
-from tallystick.surfaces.present.text import bold, cells, dim, lines, outcome, short, shown, warn, width
+from tallystick.surfaces.present.text import bold, cells, dim, lines, outcome, short, shown, visible_lines, warn, width
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -108,7 +108,6 @@ def pages(call: Call, /, name: str | None, **options: Any) -> None:
 
 
 def _check_usage(name: str | None, used: dict[str, Any]) -> None:
-    """Refuse options that do not go together."""
     if name is None and (wrong := [each for each in _OF_ONE if each in used]):
         raise click.UsageError(f"name a page: tallystick pages NAME --{wrong[0]}")
     if name is not None and ("search" in used or "schema" in used):
@@ -121,9 +120,6 @@ def _check_usage(name: str | None, used: dict[str, Any]) -> None:
         raise click.UsageError(f"--{option} needs a page or --search: tallystick pages NAME --{option}")
     if len(acts := [each for each in ("path", *_ACTS) if each in used]) > 1:
         raise click.UsageError(f"choose one of --{acts[0]} and --{acts[1]}")
-
-
-# -- many --------------------------------------------------------------------------------------------------------------
 
 
 def _table(infos: Sequence[PageInfo], *, hidden: int) -> Iterator[str]:
@@ -156,9 +152,6 @@ def _state(info: PageInfo) -> str:
     return ", ".join(filter(None, parts))
 
 
-# -- one ---------------------------------------------------------------------------------------------------------------
-
-
 def _one(call: Call, memory: Memory, name: str, used: dict[str, Any]) -> None:
     act = next((each for each in _ACTS if each in used), None)
     if act is not None:
@@ -178,8 +171,8 @@ def _one(call: Call, memory: Memory, name: str, used: dict[str, Any]) -> None:
         front += [dim(short(description, width()))] if description else []
         call.answer(page, [*front, "", *_entry_lines(page.entries)])
     else:
-        written = page.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-        call.answer(page, _painted(written) if sys.stdout.isatty() else map(_keeping_tabs, written))
+        written = visible_lines(page.text).removesuffix("\n").split("\n")
+        call.answer(page, _painted(written) if sys.stdout.isatty() else written)
 
 
 def _path(call: Call, memory: Memory, name: str) -> None:
@@ -198,25 +191,20 @@ def _path(call: Call, memory: Memory, name: str) -> None:
     call.answer({"path": str(place)}, [shown(str(place)) if sys.stdout.isatty() else str(place)])
 
 
-def _keeping_tabs(line: str) -> str:
-    return "\t".join(map(shown, line.split("\t")))
-
-
 def _painted(written: Iterable[str]) -> Iterator[str]:
     in_front, struck = False, False
     for number, line in enumerate(written):
-        text = _keeping_tabs(line)
         is_fence = line.rstrip() == "---" and (in_front or number == 0)
         in_front = in_front != is_fence
         if in_front or is_fence:
-            yield dim(text)
+            yield dim(line)
         elif line.startswith("# "):
-            yield bold(text)
-        elif heading := _ENTRY.match(text):
-            struck = "#superseded-by:" in text or "#retracted" in text
+            yield bold(line)
+        elif heading := _ENTRY.match(line):
+            struck = "#superseded-by:" in line or "#retracted" in line
             yield bold(heading[1]) + dim((heading[2] or "") + heading[3])
         else:
-            yield dim(text) if struck else text
+            yield dim(line) if struck else line
 
 
 def _entry_lines(entries: Sequence[PageEntry], *, is_search: bool = False) -> Iterator[str]:

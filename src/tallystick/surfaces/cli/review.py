@@ -15,7 +15,7 @@ from tallystick.surfaces.cli.command import Call, check_usage, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose
 from tallystick.surfaces.present.names import count, counts, read_moment, when
 from tallystick.surfaces.present.reviews import page, table
-from tallystick.surfaces.present.text import bold, cells, dim, outcome, row, short, shown, warn
+from tallystick.surfaces.present.text import bold, column, dim, outcome, row, short, shown, warn
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
@@ -177,9 +177,6 @@ def _check_failures(number: int) -> None:
         raise Refused(f"{count(number, 'review')} failed; run `tallystick review` to list them", "incomplete")
 
 
-# -- policy ------------------------------------------------------------------------------------------------------------
-
-
 def _policy(
     call: Call, rest: Sequence[str], matrix: bool, tested: str, trust: str | None, about: str, fields: Sequence[str]
 ) -> None:
@@ -316,13 +313,11 @@ def _amount(each: SourceStatus | None) -> str:
 def _sources(sources: Sequence[SourceStatus]) -> Iterator[str]:
     if not sources:
         yield dim("No sources.")
-    names = [short(each.source, 32) for each in sources]
-    name_width = max(map(cells, names), default=0)
+    names = column([short(each.source, 32) for each in sources])
     for name, each in zip(names, sources, strict=True):
-        pad = " " * (name_width - cells(name))
         pending = f", {each.waiting} pending" if each.waiting else ""
         last = f", last {when(each.last)}" if each.last else ""
-        line = f"{bold(name)}{pad}  {dim(each.trust.ljust(6))}  {_amount(each)}{pending}{dim(last)}"
+        line = f"{bold(name)}  {dim(each.trust.ljust(6))}  {_amount(each)}{pending}{dim(last)}"
         if each.withheld:
             since = f" since {each.withheld.since}" if each.withheld.since else ""
             why = f": {each.withheld.reason}" if each.withheld.reason else ""

@@ -214,9 +214,6 @@ def _of_system(error: OSError) -> tuple[str, int]:
     return f"{line}; make room or check the disk, then try again", 3
 
 
-# -- wrong usage -------------------------------------------------------------------------------------------------------
-
-
 def _wrong_usage(error: click.UsageError) -> str:
     examples = getattr(error.ctx and error.ctx.command, "examples", ())
     example = f"; for example: {examples[0]}" if examples else ""
@@ -235,9 +232,6 @@ def _sentence(message: str) -> str:
     message = " ".join(message.split()).removesuffix(".").replace(". ", "; ")
     message = message.replace("; Choose from: ", "; choose one of ")
     return message[:1].lower() + message[1:] if message[1:2].islower() else message
-
-
-# -- streams -----------------------------------------------------------------------------------------------------------
 
 
 def _print_error(line: str) -> None:

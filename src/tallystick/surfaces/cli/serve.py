@@ -14,6 +14,7 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -152,8 +153,6 @@ def holder(
 
 def options_of(call: Call) -> str:
     """The options with which a command uses the same memory."""
-    from shlex import quote
-
     named = f" -C {quote(str(Path(call.folder).absolute()))}" if call.folder else ""
     return named + (f" --user {quote(call.owner())}" if call.owner() != OWNER else "")
 
@@ -246,8 +245,6 @@ def _open(link: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The client to connect, and how."""
-
     client: Client
     project: Path | None
     program: list[str]
@@ -340,9 +337,6 @@ def _setup(
     return Setup(client, project, program, folder, client.remote(http), capture)
 
 
-# -- the list of clients -----------------------------------------------------------------------------------------------
-
-
 def _row(client: Client) -> dict[str, Any]:
     """One client: where its files are, whether it is installed, where it is connected, and what is wrong."""
     places = {"user": None} | ({"project": Path.cwd()} if client.project else {})
@@ -415,7 +409,6 @@ def _change(call: Call, setup: Setup, *, remove: bool, yes: bool) -> None:
 
 
 def _remarks(setup: Setup) -> list[str]:
-    """Notes for the person before they confirm."""
     found = []
     if setup.project is None and not setup.client.is_found():
         found.append(f"{setup.client.title} was not found here: there is no {setup.client.home()}")
@@ -437,11 +430,7 @@ def _answer(client: Client, changes: Sequence[Change], *, written: bool) -> dict
     return {"client": client.name, "written": written, "changes": files}
 
 
-# -- to add by hand ----------------------------------------------------------------------------------------------------
-
-
 def _print_manual(call: Call, setup: Setup, name: str) -> None:
-    """Print what a person would add, and to which file."""
     client, project = setup.client, setup.project
     is_known = client is not GENERIC
     parts = [(str(client.path(project=project)) if is_known else "", plan.with_entry("", client, setup.entry))]
@@ -467,7 +456,6 @@ def _manual(parts: Sequence[tuple[str, str]], unknown: str) -> Iterator[str]:
 
 
 def _differences(changes: Sequence[Change]) -> Iterator[str]:
-    """The lines that are removed and added, file by file."""
     for change in changes:
         fate = "  (new)" if change.seen.data is None else ""
         if change.after is None:

@@ -214,7 +214,6 @@ def forget(call: Call, names: tuple[str, ...], reason: str, withdraw: bool, path
 
 
 def _forget(memory: Memory, name: str, reason: str, path: str) -> tuple[Belief, str]:
-    """The forgotten belief, and the line about it."""
     before = memory.get(name, path=path)
     belief = memory.forget(name, reason=reason, path=path)
     assert isinstance(belief, Belief)  # episodes go another way
@@ -225,7 +224,6 @@ def _forget(memory: Memory, name: str, reason: str, path: str) -> tuple[Belief, 
 
 
 def _retracted(retraction: Retraction) -> Iterator[str]:
-    """The retracted episodes, and the facts that come from them."""
     for episode in retraction.episodes:
         yield outcome("Retracted", short_id(episode.id), episode.content)
     alone = "withdrawn with it" if retraction.withdrawn else "has no other source, and stays; --withdraw removes it too"

@@ -56,7 +56,6 @@ class Client:
         return self.home() / self.hooks[0] if project is None else project / self.hooks[1]
 
     def is_found(self) -> bool:
-        """Whether it seems to be installed."""
         return self.home().is_dir() or self.user_file().exists()
 
 

@@ -200,9 +200,6 @@ def _last(box: _Box, key: str | int) -> _Part | None:
     return next((part for part in reversed(box.parts) if part.key == key), None)
 
 
-# -- changes -----------------------------------------------------------------------------------------------------------
-
-
 def _inserted(page: _Page, box: _Box, key: str | None, value: Any) -> str:
     """The text with another member or item at the end of its box."""
     if box.parts:
@@ -272,9 +269,6 @@ def _has_comment(page: _Page, box: _Box, part: _Part) -> bool:
     """Whether a box has a comment besides its only part: then the box stays."""
     around = page.text[box.open + 1 : part.start] + page.text[part.end : box.close]
     return bool(around.strip(" \t\r\n,"))
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 def _blank_comment(found: re.Match[str]) -> str:

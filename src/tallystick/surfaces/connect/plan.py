@@ -7,12 +7,9 @@ A symlink is followed and stays a symlink. Mode and owner stay. If the file is n
 nothing is written. A crash leaves the old file, perhaps its copy, and perhaps NAME.tallystick-new-NUMBER, which can be
 removed.
 
-Hooks: commands that a client runs as a session begins and ends.
-
-As one begins, a frame is put before the model, marked as data. Before a conversation is compacted, and as it ends, what
-was said is recorded as episodes; recording the same again records nothing.
-
-A hook is ours if it calls `tallystick recall` or `tallystick import` with `--hook`. Those of others are never touched.
+Hooks are commands that a client runs. As a session begins, a frame is put before the model, marked as data; before it
+is compacted and as it ends, what was said is recorded. A hook is ours if it calls `tallystick recall` or `tallystick
+import` with `--hook`. Those of others are never touched.
 """
 
 import os
@@ -47,9 +44,6 @@ class Puzzled(Exception):
         self.path, self.why = path, why
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class FileState:
     """A file as it was read. Without `data` it does not exist."""
@@ -74,7 +68,6 @@ class FileState:
 
 
 def look(path: Path) -> FileState:
-    """The file as it is now."""
     target = Path(os.path.realpath(path))
     try:
         found = target.stat()
@@ -116,9 +109,6 @@ def _replace(path: Path, data: bytes, like: FileState) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-# -- planning ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +167,6 @@ def to_disconnect(client: Client, *, project: Path | None, hooks_alone: bool = F
 
 
 def is_connected(client: Client, *, project: Path | None) -> bool:
-    """Whether the client's file has our entry."""
     path = client.path(project=project)
     try:
         return entry_in(look(path).text, client) is not None

@@ -20,7 +20,6 @@ _LIMIT = 20  # headers of ours, and lines that look like one
 
 
 def read(text: str) -> dict[str, Any]:
-    """The value of the text."""
     try:
         return tomllib.loads(text.removeprefix(_BOM))
     except (tomllib.TOMLDecodeError, ValueError) as error:
@@ -55,15 +54,13 @@ def drop(text: str, keys: Sequence[str]) -> str:
 
 
 def _key(name: str) -> str:
-    return name if _BARE.match(name) else _text(name)
+    return name if _BARE.match(name) else _value(name)
 
 
 def _value(value: Any) -> str:
     match value:
-        case str():
-            return _text(value)
-        case bool():
-            return "true" if value else "false"
+        case str() | bool():  # as in JSON, but for the one character that only TOML wants escaped
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case int() | float():
             return repr(value)
         case list():
@@ -72,11 +69,6 @@ def _value(value: Any) -> str:
             inside = ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items())
             return f"{{ {inside} }}" if inside else "{}"
     raise Unclear(f"a {type(value).__name__} in it has to be kept by hand")
-
-
-def _text(text: str) -> str:
-    """A quoted string: as in JSON, but for the one character that only TOML wants escaped."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _spans(text: str, keys: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -103,11 +103,8 @@ def _wrong(tool: str, kind: str, field: str, message: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """A text of at most `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
-
-# -- a note ------------------------------------------------------------------------------------------------------------
 
 LIMIT = 4000  # characters of one note among several; `get` gives all
 
@@ -183,7 +180,6 @@ def of_hit(hit: Hit, *, explain: bool = False) -> Note:
 
 
 def of_belief(memory: Memory, belief: Belief) -> Note:
-    """The note of a belief, as far as it may be read."""
     return Note(
         id=belief.id, what="belief", text=belief.text, trust=belief.trust, by=_by(memory, belief.seq), at=belief.at,
         standing=_state(belief) or None, agent=belief.agent or None, session=belief.session or None,
@@ -194,7 +190,6 @@ def of_belief(memory: Memory, belief: Belief) -> Note:
 
 
 def of_episode(memory: Memory, episode: Episode) -> Note:
-    """The note of an episode, as far as it may be read."""
     return Note(
         id=episode.id, what="episode", text=episode.content, trust=episode.trust, by=_by(memory, episode.seq),
         at=stamp(episode.timestamp), agent=episode.agent or None, session=episode.session or None,

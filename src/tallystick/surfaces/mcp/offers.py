@@ -11,11 +11,8 @@ comes one more.
 Two eras, two ways: a client of the modern one holds a stream open (`subscriptions/listen`); one that began with a
 handshake subscribes to each address, and hears of a changed list once it has requested the list.
 
-A person picks a prompt in a client. `start_session` begins with what memory has about a task;
-`review_what_you_learned` goes through what was learned. Both speak in the person's voice.
-
-Stored words come as quoted data (`quoted`), in a prompt one JSON object a line where it is more than a frame; what
-needs a person's approval is named, and its words are left out.
+Prompts speak in the voice of the person who picks one. Stored words come as quoted data (`quoted`), in a prompt one
+JSON object a line where it is more than a frame; what needs a person's approval is named, and its words are left out.
 """
 
 import asyncio
@@ -277,12 +274,9 @@ class Watch:
                 except (TallystickError, OSError, sqlite3.Error):  # busy or damaged: calls report it; check again
                     continue
                 for address in found:
-                    await self._notify(address)
-
-    async def _notify(self, address: str) -> None:
-        await self._bus.publish(ResourcesListChanged() if address == LIST else ResourceUpdated(uri=address))
-        listeners = [each for each in self._listeners.values() if address in each.addresses]
-        await asyncio.gather(*(each.notify(address) for each in listeners))
+                    await self._bus.publish(ResourcesListChanged() if address == LIST else ResourceUpdated(uri=address))
+                    listeners = [each for each in self._listeners.values() if address in each.addresses]
+                    await asyncio.gather(*(each.notify(address) for each in listeners))
 
     def close(self) -> None:
         """End every stream, after the changes that were found are sent."""
@@ -315,7 +309,6 @@ class Changes:
         self._once_more = False
 
     def are_due(self) -> bool:
-        """Whether there may be changes."""
         return self._once_more or self._detector.is_due()
 
     def begin(self, memory: Memory, addresses: Iterable[str], *, is_first: bool) -> None:
@@ -469,8 +462,6 @@ Handler = Callable[..., Awaitable[Any]]
 
 
 class Offers:
-    """Resources, prompts, completion and notifications of changes, over one memory."""
-
     def __init__(self, hold: MemoryWorker, *, every: float = EVERY) -> None:
         self._hold, self._watch = hold, Watch(hold, every=every)
 
@@ -497,7 +488,6 @@ class Offers:
         return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """The current content of a resource."""
         uri = params.uri
         try:
             kind, text = await self._hold.run(lambda context: _read(context.memory, uri))

@@ -25,8 +25,16 @@ class Args(Described):
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
 
 
+class LenientArgs(Args):
+    """Arguments of another memory's tool: an unknown one is left out."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
 class Answer(BaseModel):
     """Answer of a tool, as its output schema says. `text` is the same for a client that takes no structure."""
+
+    model_config = ConfigDict(serialize_by_alias=True, populate_by_name=True)
 
     def text(self) -> str:
         return self.model_dump_json(exclude_none=True)

@@ -7,7 +7,7 @@ from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
 from tallystick.records.recall import Neighbour
 from tallystick.surfaces.present.names import ago, count, handle, short_id, short_path, when
-from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
+from tallystick.surfaces.present.text import bold, cells, column, dim, lines, row, short, shown, warn, width
 
 STANDING = {"active": "current", "tombstone": "forgotten", "invalidated": "invalidated"}
 DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Corrected", "revised": "Revised"}
@@ -20,14 +20,12 @@ STEPS = {
 
 def table(beliefs: list[Belief], indent: str = "") -> Iterator[str]:
     """A line for each belief: its name, its confidence, its first words."""
-    names = [short(handle(belief.key), 24) for belief in beliefs]
-    name_width = max(map(cells, names), default=0)
+    names = column([short(handle(belief.key), 24) for belief in beliefs])
     for name, belief in zip(names, beliefs, strict=True):
-        pad = " " * (name_width - cells(name))
         confidence = f"{belief.confidence:<4.2g}"
-        room = width() - len(indent) - name_width - 2 - len(confidence) - 2
+        room = width() - len(indent) - cells(name) - 2 - len(confidence) - 2
         words = short(belief.text, room) or dim("(no text)")
-        yield f"{indent}{dim(name)}{pad}  {dim(confidence)}  {words if belief.is_held else dim(words)}"
+        yield f"{indent}{dim(name)}  {dim(confidence)}  {words if belief.is_held else dim(words)}"
 
 
 def page(belief: Belief, names: dict[str, str], episodes: dict[str, str]) -> Iterator[str]:

@@ -91,9 +91,6 @@ def _of_belief(body: Body, find: Find, room: int) -> EventSummary:
     return EventSummary(name, short(words, room - cells(name) - 2), is_said=True)
 
 
-# -- the words of each kind --------------------------------------------------------------------------------------------
-
-
 def _plain(body: Body) -> str:
     return ", ".join(f"{name} {value}" for name, value in body.items())
 

@@ -115,9 +115,6 @@ def _near(name: str, names: Sequence[str]) -> str:
     return without.get(near[0], near[0]) if near else ""
 
 
-# -- times, days and numbers -------------------------------------------------------------------------------------------
-
-
 def when(ts: str) -> str:
     """A recorded time, to the second."""
     moment = _parse(ts)
@@ -210,7 +207,6 @@ def read_date(text: str) -> date | datetime:
 
 
 def day_of(ts: str) -> date:
-    """The day of a recorded time."""
     return datetime.fromisoformat(ts).astimezone().date()
 
 

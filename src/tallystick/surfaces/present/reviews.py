@@ -14,7 +14,7 @@ from tallystick.records.page import NOTES
 from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
 from tallystick.surfaces.present.names import ago, handle, when
-from tallystick.surfaces.present.text import bold, cells, dim, lines, row, short, shown, warn, width
+from tallystick.surfaces.present.text import bold, cells, column, dim, lines, row, short, shown, warn, width
 
 ASKS = {
     "revise": "Revise", "forget": "Forget", "invalidate": "Invalidate",
@@ -34,21 +34,19 @@ Found = Sequence[Belief | None]
 
 def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
     """A line for each review: its short id, the action and its belief, who asks, the words."""
-    asked = []
+    asked: list[str] = []
     for review, found in reviews:
         several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
         more = f" and {len(found) - 1} more" if several else ""
         what = f"{review.action.label.split()[0]} {_name(review, found)}{more}"
-        asked.append((review, short(review.action.label, 40) if review.action.noun == "path" else what))
-    room = max((cells(what) for _, what in asked), default=0)
-    has_status = any(not review.is_open for review, _ in asked)
-    for (review, what), (_, found) in zip(asked, reviews, strict=True):
+        asked.append(short(review.action.label, 40) if review.action.noun == "path" else what)
+    has_status = any(not review.is_open for review, _ in reviews)
+    for what, (review, found) in zip(column(asked), reviews, strict=True):
         who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if has_status else "")
-        pad = " " * (room - cells(what))
         new = review.action.changes.get("text")
         words = new if isinstance(new, str) else found[0].text if found and found[0] else ""
-        used = 6 + 2 + room + 2 + len(who) + 2
-        yield f"{dim(shown(review.id[-6:]))}  {what}{pad}  {dim(who)}  {short(words, width() - used)}"
+        used = 6 + 2 + cells(what) + 2 + len(who) + 2
+        yield f"{dim(shown(review.id[-6:]))}  {what}  {dim(who)}  {short(words, width() - used)}"
 
 
 def _name(review: Review, found: Found) -> str:

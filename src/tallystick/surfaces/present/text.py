@@ -100,6 +100,11 @@ def lines(text: str, indent: str = "") -> list[str]:
     return [indent + shown(line) for line in text.replace("\r\n", "\n").split("\n")]
 
 
+def visible_lines(text: str) -> str:
+    """The whole text, with its line breaks and tabs; other control characters are made visible."""
+    return "\n".join("\t".join(map(shown, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
+
+
 def _escaped(escape: Callable[[str], str]) -> Callable[[re.Match[str]], str]:
     return lambda found: found[0] if _belongs(found.string, found.start()) else escape(found[0])
 
@@ -164,6 +169,12 @@ bold = partial(click.style, bold=True)
 good = partial(click.style, fg="green")
 warn = partial(click.style, fg="yellow")
 bad = partial(click.style, fg="red", bold=True)
+
+
+def column(texts: Sequence[str]) -> list[str]:
+    """The texts, each with blanks up to the width of the widest."""
+    room = max(map(cells, texts), default=0)
+    return [text + " " * (room - cells(text)) for text in texts]
 
 
 def row(name: str, value: str | list[str]) -> Iterator[str]:

@@ -85,16 +85,12 @@ class Session:
 
 
 class Sessions:
-    """The sessions of one server."""
-
     def __init__(self, token: Token, port: int, *, clock: Clock = time.time) -> None:
         self._token, self._port, self._clock = token, port, clock
         self._since = clock()
         self._used: dict[str, float] = {}  # nonces of codes, until each expires
         self._ended: dict[str, int] = {}  # sessions, until each expires
         self.cookie_name = f"tallystick-{port}"
-
-    # -- codes -------------------------------------------------------------------------------------------------------
 
     def code(self) -> str:
         """A code that logs somebody in once."""
@@ -117,8 +113,6 @@ class Sessions:
         """True if that is the token, as somebody pastes it."""
         words = text.strip().removeprefix("Bearer ").strip()
         return self._token.is_said(words.encode("utf-8", "replace"))
-
-    # -- sessions ----------------------------------------------------------------------------------------------------
 
     def begin(self) -> tuple[Session, str]:
         """A new session, and the value of its cookie."""
@@ -260,8 +254,6 @@ class Limits:
 
 
 class Key(Enum):
-    """The key to an address."""
-
     NONE = 0
     TOKEN = 1
     COOKIE = 2

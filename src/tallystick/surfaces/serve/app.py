@@ -94,8 +94,6 @@ class Front:
         ]  # fmt: skip
         return Starlette(routes=routes, exception_handlers={HTTPException: _http_error})
 
-    # -- login -------------------------------------------------------------------------------------------------------
-
     async def _login(self, request: Request) -> Response:
         code, to = request.query_params.get("code", ""), _ours(request.query_params.get("to", ""))
         if code and request.method == "GET":
@@ -137,8 +135,6 @@ class Front:
             self.sessions.cookie_name, value, max_age=lasts, path="/", httponly=True, samesite="strict",
             secure="https" in schemes,
         )  # fmt: skip
-
-    # -- changes, health, metrics --------------------------------------------------------------------------------------
 
     async def _live(self, request: Request) -> Response:  # noqa: ARG002
         async def changes() -> AsyncIterator[dict[str, str]]:
@@ -352,8 +348,6 @@ async def _finish(access: AccessControl, mcp: McpApp, is_hurried: Hurried) -> No
 
 
 class _Served:
-    """Everything that is served, put together."""
-
     def __init__(
         self, holds: Holds, tools: Sequence[Tool], where: Where, token: Token, notices: ServerNotices,
         rate: float | None, link_command: str,

@@ -13,8 +13,6 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Metrics:
-    """The metrics of one server."""
-
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         self._requests = Counter(
@@ -33,7 +31,6 @@ class Metrics:
         ProcessCollector(registry=registry)
 
     def answered(self, scope: Scope, status: int, seconds: float, *, is_stream: bool = False) -> None:
-        """Count a request that has ended."""
         route = str(getattr(scope.get("route"), "path", "") or scope.get("state", {}).get("route", "") or "none")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._requests.labels(route, method, str(status)).inc()
@@ -49,5 +46,4 @@ class Metrics:
         self._writable.set(1 if status.writable and not status.trouble else 0)
 
     def text(self) -> bytes:
-        """All metrics, as Prometheus reads them."""
         return generate_latest(self._registry)

@@ -1,4 +1,5 @@
-"""Checks of the head and the length of an HTTP request, which `serve/access_control` makes before anything else.
+"""Checks of the head and length of an HTTP request, which `serve/access_control` makes before anything else; and the
+HTTP status of each error.
 
 Any page in a browser can send requests to this machine, and one whose name resolves to this machine's address (DNS
 rebinding) can read the answers; so `Host` and `Origin` are checked also on this machine's own address. A refusal is one
@@ -13,10 +14,12 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 import orjson
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
 from tallystick.memory.core.token import Token
-from tallystick.records.errors import Refused
+from tallystick.records import errors
 
 LIMIT = 4 << 20  # bytes of a body; four times the longest line of a ledger
 ADDRESS, HEAD = 1 << 14, 1 << 16  # bytes of an address with its query, and of all headers
@@ -150,7 +153,7 @@ def _checked(name: str) -> str:
     """A name that a client may use, in lowercase."""
     lower = name.lower()
     if not _NAME.fullmatch(lower) or ".." in lower:
-        raise Refused(
+        raise errors.Refused(
             f"{name[:60]!r} is not a host name; write it like memory.example.org or memory.example.org:8443", "name"
         )
     return lower
@@ -184,3 +187,29 @@ def _again(first: Any, then: Receive) -> Receive:
         return waiting.pop() if waiting else await then()
 
     return next_one
+
+
+_STATUS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], HTTPStatus], ...] = (  # the first that matches
+    (errors.NotFound, HTTPStatus.NOT_FOUND),
+    (errors.KeyReused, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (errors.NeedsApproval, HTTPStatus.ACCEPTED),  # nothing was changed yet; a review is pending
+    (errors.NotApproved, HTTPStatus.FORBIDDEN),
+    ((errors.NotWritable, errors.UnknownVersion, errors.Closed), HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.Refused, HTTPStatus.BAD_REQUEST),
+    (errors.Moved, HTTPStatus.CONFLICT),
+    ((errors.Busy, errors.Unfinished, errors.Damaged), HTTPStatus.SERVICE_UNAVAILABLE),
+)
+
+
+def status_of(error: errors.TallystickError) -> HTTPStatus:
+    """The status of an answer about this error."""
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def allowed(routes: Iterable[BaseRoute], request: Request) -> str:
+    """The value of `Allow` for an address: the methods of all routes that lead there."""
+    found: set[str] = set()
+    for route in routes:
+        if route.matches(request.scope)[0] != Match.NONE:
+            found |= set(getattr(route, "methods", None) or ())
+    return ", ".join(sorted(found))

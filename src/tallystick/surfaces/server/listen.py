@@ -302,7 +302,6 @@ def bound(where: Where) -> socket.socket:
 
 
 def is_listening(where: Where) -> bool:
-    """True if anybody listens there."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(where.host, where.host)
     try:
         with socket.create_connection((host, where.port), timeout=_CONNECT):

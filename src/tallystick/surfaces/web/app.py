@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tallystick.records.errors import TallystickError
-from tallystick.surfaces.server.http_status import allowed
+from tallystick.surfaces.server.guard import allowed
 from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web import belief, graph, home, integrity, pages, reviews, search, timeline
 from tallystick.surfaces.web.render import page_status, render, unsaved

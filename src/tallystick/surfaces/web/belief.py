@@ -25,8 +25,8 @@ from tallystick.records.operations import EPISODE_PUT
 from tallystick.records.review import Applied
 from tallystick.surfaces.present.beliefs import STANDING, STEPS
 from tallystick.surfaces.present.diff import Piece
-from tallystick.surfaces.present.text import one_line
-from tallystick.surfaces.web.filters import diff, segment, visible_lines
+from tallystick.surfaces.present.text import one_line, visible_lines
+from tallystick.surfaces.web.filters import diff, segment
 from tallystick.surfaces.web.markdown import html
 from tallystick.surfaces.web.render import page_of, page_status, read_form, redirect, render, with_memory
 
@@ -88,9 +88,6 @@ def _change(memory: Memory, version: str, text: str, reason: str) -> str:
     return memory.revise(version, text, reason=reason).id
 
 
-# -- the page ----------------------------------------------------------------------------------------------------------
-
-
 def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
     """The belief of that name and everything around it; or the id of an episode, if that is what the name names."""
     belief = memory.get(name, path=path)
@@ -114,7 +111,6 @@ def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
 
 
 def _reasons(why: Why, depth: int = 0) -> Iterator[tuple[int, Belief, tuple[str, ...]]]:
-    """Each reason with its depth and its belief."""
     yield depth, why.belief, why.because
     if depth < _DEPTH:
         for below in why.rests_on:
@@ -158,8 +154,6 @@ def _sources(memory: Memory, belief: Belief) -> Iterator[tuple[str, Episode | No
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text that is being changed."""
-
     version: str  # that was read, and that is replaced
     text: str  # as typed
     reason: str

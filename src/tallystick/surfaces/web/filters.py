@@ -15,7 +15,7 @@ from markupsafe import Markup
 from tallystick.records.ids import BELIEF_ID
 from tallystick.surfaces.present.diff import Piece, pieces
 from tallystick.surfaces.present.names import DOORS, ago, count, short_id, size, when
-from tallystick.surfaces.present.text import lines, one_line, shown
+from tallystick.surfaces.present.text import lines, one_line, shown, visible_lines
 
 _TRUST = {"human": "you", "agent": "an agent", "tool": "a tool", "web": "a web page", "import": "an import"}
 
@@ -28,6 +28,7 @@ def _time(at: datetime | str | None, say: Callable[[str], str]) -> Markup:
 
 
 moment = partial(_time, say=when)  # a time, to the second, in this machine's time zone
+segment = partial(quote, safe="")  # a text as one segment of a URL
 age = partial(_time, say=ago)  # the age of a time, which itself shows on hovering
 
 
@@ -43,11 +44,6 @@ def excerpt(text: str, limit: int = 1200) -> str:
     return start if len(text) <= limit else f"{start.rstrip()}…"
 
 
-def visible_lines(text: str) -> str:
-    """The whole text, with its line breaks and tabs; other control characters are made visible."""
-    return "\n".join("\t".join(map(shown, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
-
-
 def diff(old: str, new: str) -> tuple[Piece, ...]:
     """Both texts as one: pieces that are the `same`, `gone` or `come`."""
     return tuple((kind, visible_lines(words)) for kind, words in pieces(old, new))
@@ -61,11 +57,6 @@ def client(by: str) -> str:
 def words(text: str) -> list[str]:
     """The values of a comma-separated field, each once."""
     return list(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
-
-
-def segment(text: str) -> str:
-    """A text as one segment of a URL."""
-    return quote(text, safe="")
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

@@ -3,12 +3,8 @@
     GET /graph              all entities; with `q`, those whose names match
     GET /graph?at=NAME      one with its neighbours; `expand=NAME`, repeatable, adds the neighbours of others
 
-A picture has a limited number of nodes. Properties that are not entities are drawn as plain values. The table below the
-picture has the same content.
-
-Layout of a small graph: no two nodes overlap, and the same graph always gives the same picture.
-
-The first node is in the middle, its neighbours on a ring around it, theirs further out on the side of their parents.
+No two nodes overlap, and the same graph always gives the same picture; the table below it has the same content. The
+first node is in the middle, its neighbours on a ring around it, theirs further out on the side of their parents.
 Overlapping nodes are pushed apart; if that is not enough, the whole picture is made wider, which always is.
 """
 
@@ -106,7 +102,6 @@ class Box:
 
 
 def width_of(name: str) -> float:
-    """The width of a node with that name."""
     return max(NARROWEST, cells(name) * CELL + PAD)
 
 
@@ -121,7 +116,6 @@ def placed(names: Mapping[str, str], parents: Mapping[str, str]) -> dict[str, Bo
 
 
 def wider(boxes: Mapping[str, Box]) -> dict[str, Box]:
-    """The same boxes, further apart."""
     return {node: Box(box.x * _WIDER, box.y * _WIDER, box.wide) for node, box in boxes.items()}
 
 
@@ -211,7 +205,6 @@ class DrawnEdge:
 
 
 def line(one: Box, other: Box, *, is_bent: bool = False) -> DrawnEdge:
-    """The line from one box to another."""
     x, y = (one.x + other.x) / 2, (one.y + other.y) / 2
     if is_bent:
         far = hypot(other.x - one.x, other.y - one.y) or 1.0
@@ -246,8 +239,6 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A line on the picture."""
-
     line: DrawnEdge
     name: str
     title: str
@@ -269,8 +260,6 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An entity and its neighbours."""
-
     node: MemoryNode
     page: str
     nodes: tuple[Drawn, ...]
@@ -328,8 +317,6 @@ def _edges(memory: Memory, around: Expansion, limits: Limits) -> list[MemoryEdge
 
 
 class _Drawing:
-    """A picture in the making."""
-
     def __init__(
         self, memory: Memory, middle: MemoryNode, nodes: dict[str, MemoryNode], opened: list[str],
         edges: Sequence[MemoryEdge],

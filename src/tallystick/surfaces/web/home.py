@@ -3,10 +3,9 @@
 The form speaks as the owner of the memory. Text that is refused stays in its field.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -41,7 +40,6 @@ async def show(request: Request) -> Response:
 
 
 async def remember(request: Request) -> Response:
-    """Remember what the form says and show the result."""
     fields = await read_form(request)
     typed = {name: fields.get(name, "").strip() for name in _EMPTY}
     try:
@@ -80,9 +78,6 @@ def _review(memory: Memory, name: str) -> dict[str, str]:
     return {"id": name, "asks": asks(review), "text": text or action.label, "trust": action.trust}
 
 
-# -- the answer to the form --------------------------------------------------------------------------------------------
-
-
 def _save(memory: Memory, typed: Mapping[str, str]) -> Query:
     """Remember it. Returns the query of the page that shows the result: only names, no text."""
     belief = memory.remember(typed["text"], about=typed["about"], tags=words(typed["tags"]))
@@ -113,9 +108,6 @@ def _answer(memory: Memory, query: Query) -> dict[str, Any] | None:
         "against": named("against"), "near": named("near"), "masked": "masked" in given,
         "before": older[-1] if is_replaced else "",
     }  # fmt: skip
-
-
-# -- learned recently --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,23 +164,16 @@ def _newest(memory: Memory) -> Iterator[Learned]:
 
 def _backwards(memory: Memory) -> Iterator[Event]:
     """Events, newest first, down to where the ledger is damaged."""
-    end = memory.ledger.size
-    for stop in range(end, max(end - _REACH, 0), -_CHUNK):
-        start = max(stop - _CHUNK, 0)
-        events = _events(memory, start, stop)
-        if events is None:
-            good = bisect_left(range(start, stop), True, key=lambda at: _events(memory, at, stop) is not None)
-            yield from reversed(_events(memory, start + good, stop) or [])
-            return
-        yield from reversed(events)
-
-
-def _events(memory: Memory, start: int, stop: int) -> list[Event] | None:
-    """The events from `start` to before `stop`; None if one of them cannot be read."""
-    try:
-        return list(takewhile(lambda event: event.seq < stop, memory.log(start)))
-    except Damaged:
-        return None
+    stop, much = memory.ledger.size, _CHUNK
+    floor = max(stop - _REACH, 0)
+    while stop > floor:
+        try:
+            yield from memory.log_page(before=stop, limit=much, reach=much).events
+            stop -= much
+        except Damaged:  # one by one, down to that line
+            if much == 1:
+                return
+            much = 1
 
 
 def _belief(memory: Memory, name: str, keys: set[str]) -> Iterator[Learned]:

@@ -73,7 +73,6 @@ async def backup(request: Request) -> Response:
 
 
 async def checkpoint(request: Request) -> Response:
-    """Sign the ledger as it is now."""
     await read_form(request)
 
     def work(memory: Memory) -> None:
@@ -198,5 +197,4 @@ class Jobs:
         await asyncio.to_thread(self._threads[name].join, seconds)
 
     def get(self, name: str) -> Job | None:
-        """The state of a job; None if it was never started."""
         return self._jobs.get(name)

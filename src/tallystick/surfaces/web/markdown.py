@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from tallystick.surfaces.web.filters import visible_lines
+from tallystick.surfaces.present.text import visible_lines
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -78,7 +78,6 @@ def _parser() -> MarkdownIt:
 
 
 def _image(_: Any, tokens: Sequence[Token], at: int, *__: Any) -> str:
-    """The description of an image, in its place."""
     return str(Markup("[image: {}]").format(tokens[at].content.strip() or "without a description"))
 
 

@@ -27,8 +27,9 @@ from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.records.page import PageEntry, PageInfo, PageText
 from tallystick.surfaces.present.diff import Piece
 from tallystick.surfaces.present.names import called, page_name, resolved
+from tallystick.surfaces.present.text import visible_lines
 from tallystick.surfaces.web.belief import DONE, draft_form, forget, new_draft, revise
-from tallystick.surfaces.web.filters import diff, segment, visible_lines
+from tallystick.surfaces.web.filters import diff, segment
 from tallystick.surfaces.web.markdown import all_html
 from tallystick.surfaces.web.render import page_status, read_form, redirect, render, with_memory
 
@@ -42,9 +43,6 @@ _KINDS = {
 }  # fmt: skip
 _TAGS = re.compile(r"[\s,#]+")
 _NOT_A_NAME = re.compile(r"[^\w]+")
-
-
-# -- all pages ---------------------------------------------------------------------------------------------------------
 
 
 async def list_pages(request: Request) -> Response:
@@ -90,9 +88,6 @@ async def create(request: Request) -> Response:
         raise Refused("the page needs a name, like Ana or Harbor", "name")
     done = await with_memory(request, lambda memory: _append(memory, name, form))
     return redirect(f"/pages/{segment(name)}?done={done}")
-
-
-# -- one page ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +171,6 @@ def _earlier(entry: PageEntry, before: dict[str, PageEntry]) -> list[tuple[str, 
 
 
 async def act(request: Request) -> Response:
-    """Do what one of the page's forms says."""
     form, given = await read_form(request), request.path_params["name"]
     name, action = await with_memory(request, lambda memory: resolved(memory, given)), form.get("do", "")
     if action == "change":

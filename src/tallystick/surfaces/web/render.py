@@ -21,7 +21,7 @@ from tallystick.memory.memory import Memory
 from tallystick.memory.settings import locate
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Damaged, Refused, TallystickError
-from tallystick.surfaces.server.http_status import status_of
+from tallystick.surfaces.server.guard import status_of
 from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web.filters import FILTERS
 

@@ -26,7 +26,7 @@ from tallystick.memory.memory import Memory
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Refused, TallystickError
 from tallystick.surfaces.present.names import read_moment
-from tallystick.surfaces.server.http_status import status_of
+from tallystick.surfaces.server.guard import status_of
 from tallystick.surfaces.web.filters import words
 from tallystick.surfaces.web.render import page_of, read_form, redirect, render, with_memory
 

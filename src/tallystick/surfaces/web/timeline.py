@@ -68,9 +68,6 @@ _TONES = {  # the colours of their chips
 }  # fmt: skip
 
 
-# -- the list ----------------------------------------------------------------------------------------------------------
-
-
 async def list_events(request: Request) -> Response:
     filters = {name: request.query_params.get(name, "").strip()[:_FIELD] for name in _FIELDS}
     before, after = (_number(request, name) for name in ("before", "after"))
@@ -112,9 +109,6 @@ def _timeline(memory: Memory, filters: Mapping[str, str], before: int | None, af
 def _address(filters: Mapping[str, str], **place: int) -> str:
     query = {name: value for name, value in {**filters, **place}.items() if value != ""}
     return "/timeline" + (f"?{urlencode(query)}" if query else "")
-
-
-# -- an event in words -------------------------------------------------------------------------------------------------
 
 
 def in_words(memory: Memory, event: Event, room: int = _LINE) -> dict[str, Any]:
@@ -181,9 +175,6 @@ def _subject(memory: Memory, event: Event) -> str:
     elif kind == "graph" and body.get("into"):
         return f"/graph?at={segment(str(body['into']))}"
     return f"/{kind}s/{segment(name)}" if name else ""
-
-
-# -- one event ---------------------------------------------------------------------------------------------------------
 
 
 async def show(request: Request) -> Response:

@@ -12,6 +12,5 @@ PROFILES = ("reference", "chatgpt", "claude", "pages")
 
 
 def tools_of(name: str) -> tuple[Tool, ...]:
-    """The tools of a profile, in their order."""
     tools: tuple[Tool, ...] = import_module(f"{__name__}.{name}").TOOLS
     return tools

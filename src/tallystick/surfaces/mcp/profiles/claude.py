@@ -54,9 +54,6 @@ def _run(context: CallContext, args: Command) -> CommandResult:
         return CommandResult(result=_CHANGES[args.command](context, args))
 
 
-# -- reading -----------------------------------------------------------------------------------------------------------
-
-
 def _view(context: CallContext, args: Command) -> str:
     path = _place(args.path or ROOT)
     if path != ROOT and path in context.memory.files.paths():
@@ -112,9 +109,6 @@ def _numbered(lines: list[str], first: int, last: int) -> str:
 
 def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
-
-
-# -- changing ----------------------------------------------------------------------------------------------------------
 
 
 def _create(context: CallContext, args: Command) -> str:
@@ -227,9 +221,6 @@ def _renamed(context: CallContext, args: Command) -> str:
 _DONE: dict[str, Callable[[CallContext, Command], str]] = {
     "str_replace": _replaced, "insert": _inserted, "delete": _deleted, "rename": _renamed,
 }  # fmt: skip
-
-
-# -- paths and texts ---------------------------------------------------------------------------------------------------
 
 
 def _place(path: str) -> str:

@@ -5,21 +5,18 @@ The reading tools give pages and entries as data; the writing tools append an en
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tallystick.records.page import PageEntry
 from tallystick.records.review import Applied
 from tallystick.surfaces.mcp.format import Data, exactly, fenced, label, named
-from tallystick.surfaces.mcp.tool import Answer, Args, Names, Tool, aliases, maybe
+from tallystick.surfaces.mcp.tool import Answer, Args, LenientArgs, Names, Tool, aliases, maybe
 from tallystick.surfaces.server.worker import CallContext
 
 _PATH = "The page: its file name, with or without .md, like person-ana"
 _SINCE = "Only entries from then or later: a month, a day or a time, like 2026-05-03"
 _UNTIL = "Only entries until then; a day counts to its end"
 _TAGS = "One to three tags to find it by"
-
-
-# -- reading -----------------------------------------------------------------------------------------------------------
 
 
 class File(BaseModel):
@@ -168,13 +165,7 @@ def _recent(context: CallContext, args: RecentArgs) -> Recent:
     return Recent(count=len(found), entries=list(map(Entry.of, found)))
 
 
-class NoArgs(Args):
-    model_config = ConfigDict(extra="ignore")
-
-
 class Rules(Answer):
-    model_config = ConfigDict(serialize_by_alias=True, populate_by_name=True)
-
     rules: str = Field(
         validation_alias="schema", serialization_alias="schema",
         description="Which page a statement belongs on, and how to write it",
@@ -184,11 +175,8 @@ class Rules(Answer):
         return self.rules
 
 
-def _schema(context: CallContext, _: NoArgs) -> Rules:
+def _schema(context: CallContext, _: LenientArgs) -> Rules:
     return Rules(rules=context.memory.pages.get_schema())
-
-
-# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 class Written(Answer):
@@ -305,7 +293,7 @@ TOOLS = (
         "get_schema", "How to write",
         "Read the rules for writing: which page a statement belongs on, when to append, to supersede or to write"
         " nothing, and how to write it. Call it before you write for the first time.",
-        NoArgs, Rules, _schema, reads_only=True,
+        LenientArgs, Rules, _schema, reads_only=True,
     ),
     Tool(
         "append", "Append an entry",
