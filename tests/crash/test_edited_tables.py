@@ -338,6 +338,14 @@ def test_an_edited_belief_is_not_served_though_its_event_was_moved_away(moved: P
     assert [each.code for each in check(moved) if each.severity == "error"] == []
 
 
+def test_the_words_of_an_episode_that_was_moved_away_are_those_of_the_state_file(moved: Path):
+    assert "along the harbour wall" in served(moved)[0]
+    assert edit(moved / "state.db", "UPDATE blocks SET content = replace(content, 'harbour wall', 'prison wall')")
+    for told in served(moved):
+        assert "prison wall" not in told
+    assert [each.code for each in check(moved) if each.severity == "error"] == []
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -33,7 +33,7 @@ class EpisodeRef(NamedTuple):
     seq: int
     session: str
     agent: str
-    gist: str  # to recognise the same content
+    gist: str  # to recognise the same content, and its words where the event was moved away
     path: str = ""
     trust: str = "human"
     user: str = OWNER
@@ -173,9 +173,13 @@ def ref_of(event: Event) -> EpisodeRef:
 
 
 def gist_of(episode: dict[str, Any]) -> str:
-    """A digest to recognise the same episode. It is never written where an erasure would not reach it."""
-    content = [episode.get(name) for name in ("content", "timestamp", "metadata", "source_node", "path", "trust")]
-    return sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+    """A digest of its words, then of the rest. It is never written where an erasure would not reach it."""
+    rest = [episode.get(name) for name in ("timestamp", "metadata", "source_node", "path", "trust")]
+    return gist_of_words(episode["content"]) + sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
+
+
+def gist_of_words(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def mark_of(user: str, name: str) -> str:

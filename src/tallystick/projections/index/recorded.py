@@ -11,7 +11,7 @@ from tallystick.projections.index.rows import Source
 from tallystick.projections.recorded import NONE, LedgerView, said_in
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
-from tallystick.state.episodes import EpisodeRef
+from tallystick.state.episodes import EpisodeRef, gist_of_words
 
 _fixed = attrgetter(
     "id", "what", "name", "user", "session", "agent", "path", "trust", "by", "kind", "about", "since_seq", "expires",
@@ -45,13 +45,14 @@ def must_be_recorded(ledger: LedgerView | None, said: Iterable[tuple[Source, str
 
 
 def _is_held(ledger: LedgerView, source: Source, words: str) -> bool:
-    """True if the state says this of a source whose event was moved away. It has no words of episodes, nor of versions
-    that were replaced."""
+    """True if the state says this of a source whose event was moved away. It has a digest of the words of an episode,
+    and no words of versions that were replaced."""
     held = ledger.held(source.id)
     if held is None or (source.user, source.path) != (held.user, held.path):
         return False
     if isinstance(held, EpisodeRef):
-        trust, is_same = held.trust, (source.session, source.agent) == (held.session, held.agent)
+        is_same = (source.session, source.agent) == (held.session, held.agent)
+        trust, is_same = held.trust, is_same and held.gist.startswith(gist_of_words(words))
     else:
         body = held.body()
         trust, is_current = body.get("trust", "human"), body["id"] == source.id

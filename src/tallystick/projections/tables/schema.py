@@ -6,7 +6,7 @@ place, the trigger moves the old one to `state_past`, where it held from event `
 
 from tallystick.projections.table_set import POSITIONS
 
-SHAPE = 4  # of the rows; raise it when the same events give others
+SHAPE = 5  # of the rows; raise it when the same events give others
 SCHEMA = (
     POSITIONS,
     "CREATE TABLE IF NOT EXISTS state_table (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
