@@ -338,6 +338,20 @@ def test_an_edited_belief_is_not_served_though_its_event_was_moved_away(moved: P
     assert [each.code for each in check(moved) if each.severity == "error"] == []
 
 
+def test_a_version_that_was_replaced_and_moved_away_is_not_made_current_by_a_table(tmp_path: Path):
+    folder = tmp_path / "memory"
+    with Memory(folder, embedder="none") as m:
+        m.remember("The harbour opens at nine", key="hours")
+        m.revise("hours", text="The harbour opens at ten")
+        m.ledger.compact()
+        m.ledger.prune(tmp_path / "away")
+    edit(folder / "state.db", "UPDATE blocks SET content = replace(content, 'at nine', 'never'), status = 'active'")
+    edit(folder / "state.db", "UPDATE index_sources SET until_seq = NULL, closed_by = NULL, after = NULL")
+    edit(folder / "state.db", "UPDATE index_lives SET until_seq = NULL")
+    with Memory(folder, embedder="none") as m:
+        assert [hit.text for hit in m.recall("harbour", words=True)] == ["The harbour opens at ten"]
+
+
 def test_the_words_of_an_episode_that_was_moved_away_are_those_of_the_state_file(moved: Path):
     assert "along the harbour wall" in served(moved)[0]
     assert edit(moved / "state.db", "UPDATE blocks SET content = replace(content, 'harbour wall', 'prison wall')")

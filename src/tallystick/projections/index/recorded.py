@@ -46,7 +46,7 @@ def must_be_recorded(ledger: LedgerView | None, said: Iterable[tuple[Source, str
 
 def _is_held(ledger: LedgerView, source: Source, words: str) -> bool:
     """True if the state says this of a source whose event was moved away. It has a digest of the words of an episode,
-    and no words of versions that were replaced."""
+    and no words of versions that were replaced: such a one is not current."""
     held = ledger.held(source.id)
     if held is None or (source.user, source.path) != (held.user, held.path):
         return False
@@ -56,7 +56,7 @@ def _is_held(ledger: LedgerView, source: Source, words: str) -> bool:
     else:
         body = held.body()
         trust, is_current = body.get("trust", "human"), body["id"] == source.id
-        is_same = not is_current or words.strip() == body.get("text", "").strip()
+        is_same = words.strip() == body.get("text", "").strip() if is_current else source.until_seq is not None
         trust = trust if is_current else source.trust
     is_shown = trust not in DEFAULT.quarantined or source.quarantined or ledger.is_clear(source.id)
     return is_same and source.trust == trust and bool(is_shown)
