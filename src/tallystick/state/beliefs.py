@@ -306,7 +306,7 @@ class Beliefs(Part):
 
     def all(self) -> Iterator[CurrentVersion]:
         """Every belief of every user, in the order of their refs. For whole-memory work: it reads every row."""
-        return (held for _, held in self._current.under())
+        return self._current.values()
 
     def users(self) -> list[str]:
         """Everyone who has a belief."""
@@ -318,7 +318,7 @@ class Beliefs(Part):
 
     def of_user(self, user: str) -> list[CurrentVersion]:
         """Every belief of a user, on whichever path and in whatever status, oldest first."""
-        refs = [ref for _, ref in self._sets.under("status", user)]
+        refs = list(self._sets.values("status", user))
         return [held for held in self._in_order(refs) if held.user == user]
 
     def on_path(self, user: str, path: str) -> list[CurrentVersion]:
@@ -490,7 +490,7 @@ class Beliefs(Part):
 
     def _in(self, *prefix: str) -> list[CurrentVersion]:
         """The beliefs of a set, oldest first."""
-        refs = [ref for _, ref in self._sets.under(*prefix)]
+        refs = list(self._sets.values(*prefix))
         self._current.prefetch(refs)
         return [held for ref in refs if (held := self._held(ref)).user == prefix[1]]
 
@@ -541,7 +541,7 @@ class Beliefs(Part):
                     break
             if size is None or found < size:
                 smallest, size = each, found
-        return [ref for prefix in smallest for _, ref in self._sets.under(*prefix)]
+        return [ref for prefix in smallest for ref in self._sets.values(*prefix)]
 
     def count(self, user: str, status: str) -> int:
         """The number of beliefs of the root with that status."""
@@ -549,7 +549,7 @@ class Beliefs(Part):
 
     def learned_since(self, user: str, seq: int) -> int:
         """The number of active beliefs of the root that were first stated after an event."""
-        fresh = [ref for _, ref in self._sets.under("status", user, "active", after=ordinal(seq))]
+        fresh = list(self._sets.values("status", user, "active", after=ordinal(seq)))
         return sum(not held.path for held in self._in_order(fresh))
 
 

@@ -93,7 +93,7 @@ class Episodes(Part):
         """Every episode of that name; a name may be used once in each session of each agent."""
         own = self._of_user(user, name)
         own = own if own and own.name == name else None
-        named = (self._of_user(user, source) for _, source in self._names.under(user, name))
+        named = (self._of_user(user, source) for source in self._names.values(user, name))
         return tuple(ref for ref in (own, *named) if ref)
 
     def named(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
@@ -132,7 +132,7 @@ class Episodes(Part):
 
     def _sources(self, user: str, after: str = "") -> list[str]:
         """The episodes of a user, oldest first, by their events."""
-        sources = [source for _, source in self._in_order.under(user, after=after)]
+        sources = list(self._in_order.values(user, after=after))
         self._episodes.prefetch(sources)
         return [source for source in sources if self._of_user(user, source)]
 

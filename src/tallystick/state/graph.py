@@ -57,7 +57,7 @@ class GraphBook(Part):
 
     def first(self) -> int:
         """The first event that any graph needs; -1 if there is none."""
-        return min((seq for _, seq in self._first.under()), default=-1)
+        return min(self._first.values(), default=-1)
 
     def last(self, user: str) -> int:
         """The last event of that user's graph; -1 if there is none."""
@@ -135,10 +135,10 @@ class Relations(Part):
 
     def on(self, user: str, path: str) -> list[Related]:
         """Every relation on a path, in order."""
-        return sorted((each for _, each in self._related.under(user, path)), key=lambda each: each.seq)
+        return sorted(self._related.values(user, path), key=lambda each: each.seq)
 
     def all(self) -> list[Related]:
-        return sorted((each for _, each in self._related.under()), key=lambda each: each.seq)
+        return sorted(self._related.values(), key=lambda each: each.seq)
 
 
 def _key(user: str, path: str, one: str, other: str) -> _Key:

@@ -56,7 +56,7 @@ class Taken(Part):
     @property
     def steps(self) -> tuple[int, ...]:
         """The events of the zone that are dated before their predecessor."""
-        return tuple(seq for _, seq in self._steps.under())
+        return tuple(self._steps.values())
 
     def knows(self, op: str) -> bool:
         return op in (IMPORT_TAKE, IMPORT_DONE)

@@ -289,7 +289,7 @@ class Paths(Part):
         """The trusts of whoever branched it, if anybody did, and of its episodes."""
         place = (user, path)
         maker = (self._makers.get(place) or "human",) if place in self._parents else ()
-        return (*maker, *(trust for _, trust in self._episodes.under(*place)))
+        return (*maker, *self._episodes.values(*place))
 
     def seen(self, user: str, path: str) -> list[list[str]]:
         """The events on a path and on those below it: a different list after any write there."""

@@ -272,7 +272,7 @@ class Reviews(Part):
 
     def refusals(self, by: str, now: str) -> int:
         """The number of refusals of that source that were recorded within the last hour."""
-        return sum(is_recent(at, now) for _, at in self._refused.under(by))
+        return sum(is_recent(at, now) for at in self._refused.values(by))
 
     def is_of_words_alone(self, name: str, user: str) -> bool:
         """True for a review of that user about words that no belief has: they are erased by the review's id."""

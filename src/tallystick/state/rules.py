@@ -127,7 +127,7 @@ class Rules(Part):
 
     def findings(self, user: str) -> tuple[Finding, ...]:
         """The findings of that user's rules, oldest first; of very many, the newest."""
-        return tuple(each for _, each in self._found.under(user))
+        return tuple(self._found.values(user))
 
     def is_noted(self, source: str, fact: str) -> bool:
         """True if an episode was compared with a fact, by its first version, and changed nothing."""

@@ -124,11 +124,11 @@ class Distrusts(Part):
 
     def of(self, user: str) -> list[Distrust]:
         """The sources that this user distrusts, oldest first."""
-        return sorted((each for _, each in self._none.under(user)), key=lambda each: each.seq)
+        return sorted(self._none.values(user), key=lambda each: each.seq)
 
     def all(self) -> list[Distrust]:
         """The distrusted sources of everyone, oldest first."""
-        return sorted((each for _, each in self._none.under()), key=lambda each: each.seq)
+        return sorted(self._none.values(), key=lambda each: each.seq)
 
     def find(self, user: str, source: str) -> Distrust | None:
         return self._none.get((user, source))
@@ -171,7 +171,7 @@ class Distrusts(Part):
         names = [name for (_, _, name), _ in self._marked.under(*key)]
         found = [(doubt.seq, name, doubt.by) for name in names if (doubt := self._doubts.get(name))]
         for _, name, by in sorted(found):
-            yield name, by, {author for _, author in self._voices.under(name)}
+            yield name, by, set(self._voices.values(name))
 
 
 def _is_set(key: tuple[str, str], distrust: Distrust, events: Sequence[Event]) -> bool:

@@ -63,6 +63,9 @@ class Table(Protocol[V]):
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
         """The rows whose key begins with `prefix`, in order; those whose next field is greater than `after`."""
 
+    def values(self, *prefix: str, after: str = "") -> Iterator[V]:
+        """The values of those rows."""
+
     def count(self, *prefix: str, after: str = "", most: int | None = None) -> int:
         """The number of rows under a prefix; with `most`, no more than that are counted."""
 
@@ -110,6 +113,9 @@ class WithoutPast(Generic[V]):
     get: Any
     drop: Any
     under: Any
+
+    def values(self, *prefix: str, after: str = "") -> Iterator[V]:
+        return (value for _, value in self.under(*prefix, after=after))
 
     def history(self, key: Key) -> list[V]:
         value = self.get(key)

@@ -32,6 +32,7 @@ class TableAt(RowTable[V]):
     RANGE = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
     RANGE_BACK = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
     COUNT = f"SELECT count(*) FROM ({_at('1', 'key >= ?2 AND key < ?3', '?5')} LIMIT ?4)"
+    asks_first = False
 
     def __init__(self, owner: TablesAt, table: KeptTable[V]) -> None:
         super().__init__(owner, table.name, table.codec, table.agrees)

@@ -79,6 +79,7 @@ class RowTable(WithoutPast[V]):
     """One table. `changed` are the rows that are not written yet, `known` those that were read."""
 
     GET, GET_MANY, ANY, COUNT, RANGE, RANGE_BACK = _GET, _GET_MANY, _ANY, _COUNT, _RANGE, _RANGE_BACK
+    asks_first = True  # whether there is any row at all, which is quick
 
     number: int  # in the database that is attached
     changed: Any  # dict[str, V]
@@ -102,7 +103,7 @@ class RowTable(WithoutPast[V]):
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        if not self._has_rows():
+        if self.asks_first and not self._has_rows():
             return GONE
         try:
             rows = self._owner.rows(self.GET, self.number, name)
@@ -114,6 +115,11 @@ class RowTable(WithoutPast[V]):
 
     def _loaded(self, rows: list[_Row]) -> list[tuple[str, Any]]:
         """The rows as they are in the database. Busy, if one does not say what the ledger says."""
+        if self.agrees is None:
+            try:
+                return [(row[0], self.codec.load(row[1])) for row in rows]
+            except (ValueError, TypeError, LookupError, AttributeError):
+                self._owner.distrust(self.name)
         values = self._values(rows, self.changed)
         return [(row[0], value) for row, value in zip(rows, values, strict=True) if value is not GONE]
 
@@ -212,11 +218,15 @@ class RowTable(WithoutPast[V]):
             self._put(name, value, seqs)
 
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
-        low, high = _bounds(prefix, after)
+        return ((decoded(name), value) for name, value in self._range(*_bounds(prefix, after), reverse))
+
+    def values(self, *prefix: str, after: str = "") -> Iterator[V]:
+        return (value for _, value in self._range(*_bounds(prefix, after), False))
+
+    def _range(self, low: str, high: str, reverse: bool) -> Iterator[tuple[str, V]]:
         fresh = {name: self.changed[name] for name in self._changed_in(low, high)}
         rows = self._rows(low, high, reverse)
-        for name, value in _merged(rows, fresh, reverse) if fresh else rows:
-            yield decoded(name), value
+        return _merged(rows, fresh, reverse) if fresh else rows
 
     def _changed_in(self, low: str, high: str) -> list[str]:
         """The keys of a range that are not written yet, in order."""
