@@ -38,7 +38,7 @@ _TEMPORARY = "", IN_MEMORY  # paths of databases that nobody else can have open
 _MADE = re.compile(r"CREATE (TABLE|VIEW|VIRTUAL TABLE) (?!IF |local_)(\w+)")
 _CAN_COPY = hasattr(sqlite3.Connection, "deserialize")  # a build of SQLite may leave it out
 
-PRAGMAS = ("PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-32000")
+PRAGMAS = ("PRAGMA synchronous=NORMAL", "PRAGMA temp_store=MEMORY", "PRAGMA cache_size=-8000")
 UNSAFE = ("PRAGMA journal_mode=OFF", "PRAGMA synchronous=OFF", "PRAGMA cache_size=-256000", "PRAGMA temp_store=MEMORY")
 
 Set = TypeVar("Set", bound="TableSet")
