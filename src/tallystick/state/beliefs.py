@@ -26,9 +26,8 @@ from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
 from tallystick.records.fact import grown
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
-from tallystick.state.part import Part, follows
 from tallystick.state.paths import Paths
-from tallystick.state.tables import TUPLE, Table, Tables, TablesInMemory, codec_of, ordinal
+from tallystick.state.tables import TUPLE, Part, Table, Tables, TablesInMemory, codec_of, follows, ordinal
 from tallystick.state.version import CODEC, STEPS, CurrentVersion, claim, is_stated, sets_of, step
 
 SHORT = 6  # characters of an id that name it where that is enough

@@ -38,8 +38,7 @@ from tallystick.records.operations import (
 from tallystick.records.policy import DEFAULT
 from tallystick.records.recall import Related
 from tallystick.records.schema import WRITER_TRUST
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import Table, Tables, by_name
+from tallystick.state.tables import Part, Table, Tables, by_name, follows
 
 
 class GraphBook(Part):
@@ -66,7 +65,6 @@ class GraphBook(Part):
 
 
 _Key = tuple[str, str, str, str]  # user, path, and the two ids, the smaller first
-
 
 
 def _related(*, ids: list[str], **fields: Any) -> Related:

@@ -18,8 +18,7 @@ from typing import Any
 from tallystick.records.event import Event
 from tallystick.records.operations import ERASE, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from tallystick.records.page import NOTES
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, TUPLE, Table, Tables, ordinal
+from tallystick.state.tables import PLAIN, TUPLE, Part, Table, Tables, follows, ordinal
 
 PAGE_EDIT = "page:edit"  # the source of edits in the file of a page
 

@@ -26,8 +26,7 @@ from tallystick.records.event import Event
 from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
 from tallystick.records.review import OUTCOMES, Action, Review
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, Codec, Table, Tables, ordinal
+from tallystick.state.tables import PLAIN, Codec, Part, Table, Tables, follows, ordinal
 
 SHORT = 6  # characters of an id that name it where that is enough
 # Why a review is stale.

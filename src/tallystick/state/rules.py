@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.records.rule import ConsolidationRule, Finding
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import TUPLE, Table, Tables, codec_of, ordinal
+from tallystick.state.tables import TUPLE, Part, Table, Tables, codec_of, follows, ordinal
 
 _FINDINGS = 1_000  # kept for each user; the ledger has them all
 

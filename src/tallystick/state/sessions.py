@@ -23,8 +23,7 @@ from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.event import TIME, Event
 from tallystick.records.recall import has_words
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, Table, Tables, codec_of, ordinal
+from tallystick.state.tables import PLAIN, Part, Table, Tables, codec_of, follows, ordinal
 
 IDLE = 1.0  # hours of silence that still count as work
 LONGEST = 24.0  # hours that the end of a session can add

@@ -22,8 +22,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.records.trust import NONE, Distrust
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, TUPLE, Table, Tables, by_name, codec_of
+from tallystick.state.tables import PLAIN, TUPLE, Part, Table, Tables, by_name, codec_of, follows
 from tallystick.text.fingerprint import exactly
 
 AS_A_PERSON = "human "
