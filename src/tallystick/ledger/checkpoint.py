@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, replace
-from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.lock import PIN, Lock, Witness
+from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and only needed once something was signed

@@ -36,7 +36,7 @@ from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.load import write_state
 from tallystick.ledger.folder.reader import LedgerReader, Pins
 from tallystick.ledger.folder.scan import Place
-from tallystick.ledger.head_pin import HeadPin
+from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.protocol import Decide
 from tallystick.records import ids

@@ -31,8 +31,7 @@ from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.folder.load import Loaded, RowsNeeded, Saved, build_rows, load, usable
 from tallystick.ledger.folder.scan import START, Place, scan
-from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.lock import PIN, Lock, Witness, only_one
+from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, only_one
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.records.errors import (
     Closed,
