@@ -59,8 +59,8 @@ class StateStore(Protocol):
     def save(self, position: Position | None, events: Sequence[Event] = (), after: str = "") -> None:
         """Write all that is not written, with the position; what cannot be written stays in memory.
 
-        In the same go the tables that follow the ledger take events, if they are where those begin: at the event with
-        the hash `after`. Without a position, nothing else is done.
+        In the same transaction the tables that follow the ledger take events, if they are where those begin: at the
+        event with the hash `after`. Without a position, nothing else is done.
         """
 
     def pin(self, seq: int) -> bool:

@@ -153,7 +153,7 @@ class _Writing:
 
 
 class FolderLedger(LedgerReader):
-    """The one long-lived handle through which a process reads and appends to a ledger."""
+    """The one long-lived handle of a process on a ledger. `protocol.Ledger` says what its calls promise."""
 
     def __init__(
         self,
@@ -224,10 +224,6 @@ class FolderLedger(LedgerReader):
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def write(self, decide: Decide, *, by: str | None = None) -> list[Event]:
-        """Record what `decide` returns, as one atomic group, and return it once it is on disk.
-
-        `decide` is called under the lock, on current state; what it raises is passed on and nothing is written.
-        """
         source = fmt.check_by(by) if by else self.by
         if self.in_batch():
             assert self._batch is not None
@@ -252,15 +248,10 @@ class FolderLedger(LedgerReader):
             self._saved = self._end.seq if is_due else self._saved
 
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
-        """Record `drafts` as they are."""
         return self.write(lambda: drafts, by=by)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """All writes of the block become one atomic group: on disk when the block ends, or not at all.
-
-        The folder is locked meanwhile, so keep the block short. An exception in it undoes everything.
-        """
         with self.turn():
             if self.in_batch():
                 raise Refused("a batch is open already; end it first", "batch")
@@ -275,7 +266,6 @@ class FolderLedger(LedgerReader):
             self._then(events)
 
     def in_batch(self) -> bool:
-        """True if this thread has a batch open. Other threads wait."""
         return self._batch is not None and self._batch_owner == threading.get_ident()
 
     def refresh(self) -> None:
@@ -359,7 +349,6 @@ class FolderLedger(LedgerReader):
         return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data)
 
     def now(self) -> str:
-        """The time of the next event: one moment for the whole of a write."""
         return self._moment or read_clock(self._clock)
 
     def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
@@ -447,7 +436,6 @@ class FolderLedger(LedgerReader):
     # -- backups -----------------------------------------------------------------------------------------------------
 
     def back_up(self, to: Path | None = None) -> Path:
-        """Make a consistent copy under `backup/`, or under `to`, and return its place."""
         if to is not None and to.resolve().is_relative_to(self.folder.root.resolve()):
             raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
         parent = to or self.folder.backups
@@ -491,7 +479,6 @@ class FolderLedger(LedgerReader):
         self._disk.sync_folder(target.root)
 
     def keep_checkpoint(self, note: str) -> None:
-        """Keep a signed note in the folder, if it may be written."""
         if self.writable:
             replace(self._disk, self.folder.checkpoint, note.encode())
 
@@ -509,10 +496,6 @@ class FolderLedger(LedgerReader):
         return seq >= last and sealed_state.is_there(self.folder, seq, digest)
 
     def compact(self) -> int:
-        """Close the live segment and go on in a new file of one line; return how many events of callers it holds.
-
-        The chain goes on, and nothing is lost: the old segment is kept whole in `sealed/`.
-        """
         self._refuse_in_batch("compact")
         with self._write:
             count = self.standing.callers
@@ -556,7 +539,6 @@ class FolderLedger(LedgerReader):
         self._save()
 
     def prune(self, to: Path) -> list[Path]:
-        """Move the sealed segments to the folder `to`, and return their new paths. A state file stands for them."""
         self._refuse_in_batch("prune")
         with self._write:
             if to.resolve().is_relative_to(self.folder.root.resolve()):
@@ -594,10 +576,6 @@ class FolderLedger(LedgerReader):
     # -- erasure -----------------------------------------------------------------------------------------------------
 
     def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
-        """Erase the data of events; return how many there were.
-
-        `choose` is called under the lock and returns the ids to erase, and a test of which events are about them.
-        """
         self._refuse_in_batch("erase")
         with self._write:
             erase.must_reach(self.folder)  # before anything is recorded

@@ -88,7 +88,7 @@ class Gate:
 
 
 class LedgerReader:
-    """A ledger folder, open, and its state."""
+    """A ledger folder, open, and its state. `protocol.Ledger` says what its calls promise."""
 
     trouble: TallystickError | None
 
@@ -126,7 +126,6 @@ class LedgerReader:
             raise
 
     def must_be_whole(self) -> None:
-        """Raise what is wrong with the folder, if anything: a new error each time."""
         if self.trouble is not None:
             raise type(self.trouble)(*self.trouble.args)
 
@@ -192,12 +191,10 @@ class LedgerReader:
             self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
     def turn(self) -> Gate:
-        """One thread at a time, in the process that opened the ledger."""
         return self._gate
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep writers out for a moment, with everything they wrote known here."""
         with self.turn(), self._lock.exclusive() if self.writable else self._lock.shared():
             try:
                 self._catch_up() if self.writable else self._look()
@@ -216,7 +213,6 @@ class LedgerReader:
 
     @property
     def first(self) -> int:
-        """The first event that is still here."""
         sealed = self.folder.sealed_segments() if self._segment else ()
         return sealed[0].first if sealed else self._segment
 
@@ -248,7 +244,6 @@ class LedgerReader:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Everything that was written is known in the block, and nothing changes meanwhile in this process."""
         with self.turn():
             self.refresh()
             if self._store is None or self._lock.held:
@@ -515,7 +510,6 @@ class LedgerReader:
     def lines(
         self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
     ) -> Iterator[fmt.Line]:  # fmt: skip
-        """The lines of events `start` … `stop - 1`: see Chain.lines."""
         return self.chain().lines(start, stop, having=having, naming=naming)
 
     def line(self, seq: int) -> fmt.Line:
@@ -546,7 +540,6 @@ class LedgerReader:
     def events(
         self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
     ) -> Iterator[Event]:  # fmt: skip
-        """The events from `start` on, as recorded; erased ones have no body. `having`, `naming`: see Chain.lines."""
         if stop is None or stop > self._end.seq + 1:
             self.refresh()
         stop = self._end.seq + 1 if stop is None else min(stop, self._end.seq + 1)
@@ -554,11 +547,6 @@ class LedgerReader:
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
 
     def recorded(self, seqs: Iterable[int]) -> dict[int, Event | None]:
-        """The events of these numbers, in today's shape; one that the next line does not follow is left out.
-
-        None: its segment was moved away; -1 has this value where any was. Raises Damaged, if a line is not as it was
-        written.
-        """
         wanted = set(seqs)
         if self._lines is None or self._lines.folder is not self.folder or not wanted:  # some may be pruned since
             self._lines = Chain(self.folder)
@@ -600,7 +588,6 @@ class LedgerReader:
             self.tree()
 
     def tree(self) -> Range:
-        """The Merkle tree of all events known here."""
         if self._slices:
             self._tree.extend([leaf_hash(piece) for piece in self._slices])
             self._slices = []

@@ -156,7 +156,7 @@ class RememberService:
 
     def _around(self, statement: Statement) -> _Around:
         """The beliefs in the same words, or about the same thing."""
-        from tallystick.projections.index.block_ids import address, ids_for
+        from tallystick.projections.index.rows import address, ids_for
         from tallystick.text.claims import claim_key
 
         scope: tuple[object, ...] = (statement.user, statement.path, statement.session, statement.agent)

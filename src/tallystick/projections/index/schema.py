@@ -32,7 +32,7 @@ from tallystick.records.recall import SIGNALS
 
 _SQL = """
 CREATE TABLE blocks (
-    id TEXT NOT NULL PRIMARY KEY,  -- see `block_ids`
+    id TEXT NOT NULL PRIMARY KEY,  -- its address: see `rows`
     content TEXT NOT NULL,  -- Markdown, as given
     category TEXT NOT NULL,
     source TEXT NOT NULL,  -- api, cli, sdk
