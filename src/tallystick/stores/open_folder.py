@@ -19,7 +19,7 @@ from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.ledger.lock import is_held
 from tallystick.ledger.protocol import Ledger
-from tallystick.projections.recorded import LedgerView
+from tallystick.projections.table_set import LedgerView
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.rows import TablesAt
 from tallystick.records import ids

@@ -29,7 +29,7 @@ from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
 from tallystick.projections.graph.open_database import GraphFile
-from tallystick.projections.index.from_snapshot import held_now
+from tallystick.projections.index.file import held_now
 from tallystick.projections.table_set import Bookmark, has_followed
 from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused

@@ -27,8 +27,7 @@ from tallystick.projections.database import Stale
 from tallystick.projections.graph.combined_view import MARK, Merge, merge_of, merges_into
 from tallystick.projections.graph.rows import ATTRIBUTES, SOURCES, UNNAMED, Rows, apply, saved_line
 from tallystick.projections.pages.rows import title_of
-from tallystick.projections.recorded import NONE, LedgerView, said_in, user_of
-from tallystick.projections.table_set import TableSet, pending_tables
+from tallystick.projections.table_set import NO_EVENT, LedgerView, TableSet, pending_tables, said_in, user_of
 from tallystick.records.entity import THING, ProposedMerge, kind_of, thing_key
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KEYS, KINDS
@@ -351,7 +350,7 @@ _Records = dict[tuple[str, str, str], RecordFields]  # by user, part and id
 
 def _records_in(ledger: LedgerView, seq: int) -> _Records | None:
     """The records that an event saves; None, if it was moved away."""
-    event = ledger.recorded([seq]).get(seq, NONE)
+    event = ledger.recorded([seq]).get(seq, NO_EVENT)
     if event is None:
         return None
     body = event.body if event.op == GRAPH_PUT else None

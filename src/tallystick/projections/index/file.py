@@ -6,22 +6,29 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 
 import orjson
 
-from tallystick.projections.database import Difference, differing
+from tallystick.projections.database import Difference, Stale, differing
 from tallystick.projections.index import fold, statements as sql
 from tallystick.projections.index.batch import Name, WriteBatch
+from tallystick.projections.index.rows import Source
 from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
 from tallystick.projections.index.segmentation import has_no_spaces, spread
-from tallystick.projections.recorded import LedgerView
-from tallystick.projections.table_set import Bookmark, TableSet
+from tallystick.projections.table_set import NO_EVENT, Bookmark, LedgerView, TableSet, said_in
+from tallystick.records import operations as ops
 from tallystick.records.entity import called
 from tallystick.records.event import Event
-from tallystick.records.operations import TRUST_SET as TRUST
+from tallystick.records.policy import DEFAULT
+from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.times import Times
+from tallystick.records.trust import NONE
+from tallystick.state.episodes import EpisodeRef
 from tallystick.state.sessions import ActiveHours
+from tallystick.state.state import State
+from tallystick.state.version import CurrentVersion
 
 SHAPE = 7  # of what the fold writes; raise it when the same events give other rows
 CHUNK = 2000
@@ -149,7 +156,7 @@ class IndexFile(TableSet):
 
 def _portions(events: Iterator[Event]) -> Iterator[list[Event]]:
     """Events in chunks. One that is about all that somebody said is alone: what came before is written first."""
-    for is_alone, group in groupby(events, lambda event: event.op == TRUST):
+    for is_alone, group in groupby(events, lambda event: event.op == ops.TRUST_SET):
         while chunk := list(islice(group, 1 if is_alone else CHUNK)):
             yield chunk
 
@@ -247,3 +254,114 @@ def _make_texts_again(db: sqlite3.Connection) -> None:
             for row, content in db.execute(f"SELECT rowid, content FROM {view}").fetchall():
                 if has_no_spaces(content):
                     db.execute(statement, (row, spread(content)))
+
+
+# -- comparing the sources that are about to be served with the ledger -------------------------------------------------
+
+_fixed = attrgetter(
+    "id", "what", "name", "user", "session", "agent", "path", "trust", "by", "kind", "about", "since_seq", "expires",
+    "valid_from", "valid_to", "triple",
+)  # fmt: skip
+_times = attrgetter("happened", "at")
+
+
+def must_be_recorded(ledger: LedgerView | None, said: Iterable[tuple[Source, str]], *, is_now: bool) -> None:
+    """Raise Stale, unless these are sources that the ledger has, with these words.
+
+    If they are served now, none may be of somebody who is distrusted.
+    """
+    every = list(said) if ledger is not None else []
+    if ledger is None or not every:
+        return
+    events = ledger.recorded([source.since_seq for source, _ in every])
+    for source, words in every:
+        event = events.get(source.since_seq, NO_EVENT)
+        if event is None:
+            if is_now and not _is_held(ledger, source, words):
+                raise Stale(f"its row of {source.id} was not what the state says")
+            continue
+        if event.body is None and event is not NO_EVENT:
+            raise Stale("it held words that were erased")
+        if not _agrees(source, words, event, has_doubts=ledger.has_doubts):
+            raise Stale(f"its row of {source.id} was not what the ledger says")
+        is_distrusted = is_now and ledger.is_distrusted(event, said_in(event))
+        if is_distrusted or not (source.quarantined or ledger.is_released(event)):
+            raise Stale(f"its row of {source.id} showed what is withheld")
+
+
+def _is_held(ledger: LedgerView, source: Source, words: str) -> bool:
+    """True if the state says this of a source whose event was moved away. It has no words of episodes, nor of versions
+    that were replaced."""
+    held = ledger.held(source.id)
+    if held is None or (source.user, source.path) != (held.user, held.path):
+        return False
+    if isinstance(held, EpisodeRef):
+        trust, is_same = held.trust, (source.session, source.agent) == (held.session, held.agent)
+    else:
+        body = held.body()
+        trust, is_current = body.get("trust", "human"), body["id"] == source.id
+        is_same = not is_current or words.strip() == body.get("text", "").strip()
+        trust = trust if is_current else source.trust
+    is_shown = trust not in DEFAULT.quarantined or source.quarantined or ledger.is_clear(source.id)
+    return is_same and source.trust == trust and bool(is_shown)
+
+
+def _agrees(source: Source, words: str, event: Event, *, has_doubts: bool) -> bool:
+    if not said_in(event):
+        return False
+    told = fold.source_of(event)
+    return (
+        _fixed(source) == _fixed(told)
+        and (has_doubts or _times(source) == _times(told))
+        and source.tags in (told.tags, None)
+        and source.confidence <= told.confidence
+        and words.strip() == fold.words_of(event).strip()
+    )
+
+
+# -- the current state as events: for an index of a ledger whose first segments were moved away ------------------------
+# Earlier states do not follow from this. The bookmark of such an index says from which event on the past is known.
+
+_BY = "ledger:snapshot"
+
+
+def held_now(state: State) -> Iterator[Event]:
+    """Events after which an index has what the state has, each version at the place of its own event."""
+    for frame in state.work.frames.values():
+        yield Event(0, frame["created_at"], ops.FRAME_PUT, "", _BY, "", {"frame": frame})
+    for key, value in state.work.config.items():
+        yield Event(0, "", ops.CONFIG_SET, "", _BY, "", {"key": key, "value": value})
+    for each in state.distrusts.all():
+        body = {"user": each.user, "source": each.source, "trust": NONE, "first": each.first}
+        yield Event(each.seq, each.at, ops.TRUST_SET, "", each.by, "", body)
+    for held in sorted(state.all(), key=lambda held: held.seq):
+        yield from _belief(state, held)
+    if confirmed := state.distrusts.borne_out():
+        yield Event(1, "", ops.TRUST_CORROBORATE, "", _BY, "", {"ids": confirmed})
+    for user in state.users():
+        for review in state.reviews.waiting(user):
+            body = {"review": review.id, "action": {"kind": review.action.kind, "target": list(review.action.target)}}
+            yield Event(review.seq, review.asked_at, ops.REVIEW_ASK, "", _BY, "", body)
+
+
+def related_now(state: State) -> Iterator[Event]:
+    """The relations between memories, as events that follow those of `held_now`."""
+    for each in state.relations.all():
+        body = {**each.body(), WRITER_TRUST: each.trust}
+        yield Event(each.seq, each.at, ops.RELATION_PUT, each.event, each.by, "", body)
+
+
+def _belief(state: State, held: CurrentVersion) -> Iterator[Event]:
+    """A belief under its first id, by which others name it, and then its current version."""
+    belief = held.body()
+    body = {"belief": belief, "replaces": [held.ref]}
+    if belief["id"] != held.ref:
+        first = {"id": held.ref, "key": held.key, "user": held.user, "confidence": 0.0, "status": "superseded"}
+        yield Event(held.first, held.at, ops.BELIEF_PUT, "", _BY, "", {"belief": first})
+    if over := [below.ref for name in state.over(held.ref) if (below := state.version(name))]:
+        body["over"] = over
+    if state.reviews.is_approved(belief["id"]):
+        body["approved"] = ""
+    if state.distrusts.is_echo(belief["id"]):
+        body["echo"] = []
+    yield Event(held.seq, held.at, ops.BELIEF_SUPERSEDE, "", held.by or _BY, "", body)
