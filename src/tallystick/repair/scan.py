@@ -1,6 +1,6 @@
 """Reading a ledger that may be broken anywhere, from its first byte to its last.
 
-The judgement is the ledger's own (`scan`, `recover.judge`): what they call good is good here. They stop at the first
+The judgement is the ledger's own (`scan`, `load.judge`): what they call good is good here. They stop at the first
 bad line; a survey goes on after it, line by line, because a person wants to know all of the damage before deciding.
 Nothing here writes, and nothing raises because of what it reads. What the events say is folded into the rows of a
 temporary database, so that the length of the ledger makes no difference to the memory that is needed.
@@ -20,10 +20,10 @@ from pathlib import Path
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import LedgerMetadata, fold_line
-from tallystick.ledger.folder import recover, sealed_state
+from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.load import REFUSED_WRITE, based_on
+from tallystick.ledger.folder.load import REFUSED_WRITE, Verdict, based_on, judge
 from tallystick.ledger.folder.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
 from tallystick.ledger.lock import Witness
 from tallystick.projections.tables.file import StateFile
@@ -107,8 +107,8 @@ class Survey:
     gaps: list[tuple[int, int]] = field(default_factory=list)  # first and last event that are not here
     overlapping: list[Path] = field(default_factory=list)
     unreadable: list[tuple[Path, str]] = field(default_factory=list)
-    verdict: recover.Verdict | None = None  # on the live segment; None if there is none
-    torn: recover.Verdict | None = None  # the live segment ends in a write that was never acknowledged
+    verdict: Verdict | None = None  # on the live segment; None if there is none
+    torn: Verdict | None = None  # the live segment ends in a write that was never acknowledged
     named: set[str] = field(default_factory=set)  # lines that lost their data on the record
     empty: set[str] = field(default_factory=set)  # those of them that have been overwritten
     standing: LedgerMetadata = field(default_factory=LedgerMetadata)
@@ -308,11 +308,11 @@ def _judge(survey: Survey, reading: Reading) -> None:
         witness = witness._replace(length=-1)  # it is the length of an earlier segment
     with open(reading.path, "rb") as file:
         fd = file.fileno()
-        survey.verdict = recover.judge(fd, reading.size, found, found.first_bad(survey.named), witness)
-        links = recover.judge(fd, reading.size, found, found.bad, witness)
+        survey.verdict = judge(fd, reading.size, found, found.first_bad(survey.named), witness)
+        links = judge(fd, reading.size, found, found.bad, witness)
         refused = os.fstat(fd).st_size > reading.size
     if refused and links.kind == "clean":
-        links = recover.Verdict("torn", links.end, REFUSED_WRITE)
+        links = Verdict("torn", links.end, REFUSED_WRITE)
     torn = [verdict for verdict in (survey.verdict, links) if verdict.kind == "torn"]
     if torn:
         survey.torn, reading.beyond = torn[0], []

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, replace, write_all, write_new
 from tallystick.ledger.fold import Folded, Scratch, StateStore
-from tallystick.ledger.folder import backup, erase_everywhere as erase, genesis as begin, recover, sealed_state
+from tallystick.ledger.folder import backup, erase_everywhere as erase, genesis as begin, sealed_state
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.load import write_state
+from tallystick.ledger.folder.load import Verdict, write_state
 from tallystick.ledger.folder.reader import LedgerReader, Pins
 from tallystick.ledger.folder.scan import Place
 from tallystick.ledger.lock import HeadPin
@@ -203,7 +203,7 @@ class FolderLedger(LedgerReader):
     def _first_line(self) -> bytes:
         return begin.first_line(self.now(), self.by, self._begin_with)
 
-    def _fix(self, verdict: recover.Verdict, size: int) -> None:
+    def _fix(self, verdict: Verdict, size: int) -> None:
         """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
         name = f"torn-{verdict.end.seq + 1:012d}"
         kept = erase.keep_bytes(self._disk, self.folder, name, verdict.end.offset, size)

@@ -11,22 +11,22 @@ finished whatever came after.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import orjson
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line
-from tallystick.ledger.folder import recover, sealed_state
+from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import Chain, file_lines, first_line, first_of, last_line, missing, raw_lines
 from tallystick.ledger.folder.erase_everywhere import erased_in_copy
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.recover import Verdict
 from tallystick.ledger.folder.scan import START, Bad, Place, Scan, scan, scan_path
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash
@@ -83,7 +83,7 @@ def load(
             if loaded.standing.erasures + len(loaded.standing.erasing) > erasures:  # it has words that are erased now
                 loaded = None
     if store and not loaded:
-        if not at_length and _size_of(folder) > _LONG:
+        if not at_length and sum(path.stat().st_size for path in folder.chain_files() if path.exists()) > _LONG:
             raise RowsNeeded
         store.restart(alone=alone, had_events=bool(sealed) or size > len(begin), refused=position is not None)
     loaded = loaded or _from_lines(folder, fd, size, first, state, witness, store)
@@ -101,10 +101,6 @@ def _first_of_live(folder: Folder, line: fmt.Line | None) -> int:
         return line.seq
     sealed = folder.sealed_segments()
     return (sealed[-1].last or 0) + 1 if sealed else 0
-
-
-def _size_of(folder: Folder) -> int:
-    return sum(path.stat().st_size for path in folder.chain_files() if path.exists())
 
 
 def build_rows(
@@ -181,7 +177,7 @@ def _from_rows(
     saved: Saved, fd: int, size: int, state: Folded, witness: Witness | None, store: StateStore, erased: set[str]
 ) -> Loaded:  # fmt: skip
     found = scan(fd, saved.place, size)
-    verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
+    verdict = judge(fd, size, found, found.first_bad(erased), witness)
     lines = raw_lines(fd, saved.place.offset, verdict.end.offset)
     saved.tree.extend(_apply(lines, state, saved.standing, store))
     return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq, began=saved.began)
@@ -198,7 +194,7 @@ def _from_lines(
     for segment, found in zip(earlier, scans, strict=True):
         if bad := found.first_bad(named):
             raise _bad_segment(segment, bad)
-    verdict = recover.judge(fd, size, live, live.first_bad(named), witness)
+    verdict = judge(fd, size, live, live.first_bad(named), witness)
     begin = earlier[0].first if earlier else first
     notes = [note for each in (*scans, live) for note in each.notes]
     base = sealed_state.find(folder, notes, begin) if begin else None
@@ -286,3 +282,126 @@ def _apply(
         if line.seq >= first:
             fold_line(line, state, standing)
             yield leaf_hash(line.slice)
+
+
+# -- the verdict on a live segment -------------------------------------------------------------------------------------
+# The first that applies:
+#
+# 1. A witness names an event that is missing, or has another hash: **rolled back**. Writing is refused.
+# 2. Every line is good and the last group is whole: **clean**.
+# 3. Nothing that a witness covers is wrong, no readable line after the first bad one belongs to a later sync, and the
+#    rest is what a crash can leave (a proper prefix of a line, a 512-byte cell of zeros, the beginning of a group):
+#    **torn**. It was never acknowledged to anyone. The bytes are kept, the file is cut back.
+# 4. Anything else: **damaged**. Nothing repairs it silently.
+#
+# A flipped bit never looks torn: it leaves a whole line with a wrong hash, or an end that is not a prefix of any line.
+
+CELL = 512
+
+
+class Verdict(NamedTuple):
+    """The state of a ledger, and up to where it is good."""
+
+    kind: Literal["clean", "torn", "rolled back", "damaged"]
+    end: Place
+    why: str = ""
+    bad: Bad | None = None
+
+
+def judge(fd: int, size: int, found: Scan, bad: Bad | None, witness: Witness | None) -> Verdict:
+    """The verdict on a live segment that was scanned to `size`, as far as its own witness can tell.
+
+    The caller compares the hashes that witnesses have seen with those of the chain.
+    """
+    end = bad.before if bad else found.end
+    if witness and end.seq < witness.seq:
+        if bad and bad.offset < witness.length <= size:
+            return _damaged(end, bad)
+        why = f"it ends at event {end.seq}, but {witness.name} has seen event {witness.seq}"
+        return Verdict("rolled back", end, why, bad)
+    if end.offset == 0:  # a segment gets its name with its first line whole in it: no crash can have cut that one
+        return _damaged(end, bad or Bad(0, end.seq + 1, "it is empty", end))
+    if bad is None:
+        return Verdict("torn", end, "the last group is incomplete") if found.open_group else Verdict("clean", end)
+    if witness and bad.offset < witness.length:
+        return _damaged(end, bad)
+    later = (fmt.try_parse(raw) for _, raw in raw_lines(fd, bad.offset, size))
+    is_acknowledged = any(line.batch > bad.seq for line in later if line)  # a line further on is of a later sync
+    if is_acknowledged or not _crash_can_leave(fd, bad, size):
+        return _damaged(end, bad)
+    return Verdict("torn", end, f"the last write was not finished ({bad.why})", bad)
+
+
+def _damaged(end: Place, bad: Bad) -> Verdict:
+    return Verdict("damaged", end, f"event {bad.seq} at byte {bad.offset}: {bad.why}", bad)
+
+
+def _crash_can_leave(fd: int, bad: Bad, size: int) -> bool:
+    """True if a 512-byte cell after the bad offset is all zeros, or the rest is a prefix of a line."""
+    at = bad.offset
+    while at < size:
+        stop = min(size, (at // CELL + 1) * CELL)
+        if not os.pread(fd, stop - at, at).strip(b"\0"):
+            return True
+        at = stop
+    return is_prefix_of_line(os.pread(fd, min(size - bad.offset, fmt.MAX_LINE + 1), bad.offset))
+
+
+def is_prefix_of_line(rest: bytes) -> bool:
+    """True if `rest` is a line that was cut short: its newline, at least, is missing."""
+    if b"\n" in rest or len(rest) >= fmt.MAX_LINE:
+        return False
+    header = fmt.HEADER.match(rest)
+    if header is None:
+        return _is_cut_header(rest)
+    return _is_cut_object(rest[header.end() :])
+
+
+def _is_cut_object(rest: bytes) -> bool:
+    """True if `rest` is the beginning of one JSON object and the closing brace of its line."""
+    depth, quoted, escaped = 0, False, False
+    for at, byte in enumerate(rest):
+        if byte < 0x20:
+            return False
+        if quoted:
+            quoted, escaped = (byte != 0x22 or escaped), (byte == 0x5C and not escaped)
+        elif byte == 0x22:
+            quoted = True
+        elif byte in b"{[":
+            depth += 1
+        elif byte in b"}]":
+            depth -= 1
+        if depth == 0 and not quoted:
+            return byte in b"}" and rest[at + 1 :] in (b"", b"}")
+    return True
+
+
+def _is_cut_header(rest: bytes) -> bool:
+    """True if `rest` is the beginning of a header, cut anywhere."""
+    at = 0
+    for literal, form in _HEADER_PARTS:
+        if at + len(literal) >= len(rest):
+            return literal.startswith(rest[at:])
+        if not rest.startswith(literal, at):
+            return False
+        found = form.match(rest, at + len(literal))
+        if found is None:
+            return False
+        at = found.end()
+    return at == len(rest)
+
+
+_NUMBER, _HEX = re.compile(rb"\d{1,16}"), re.compile(rb"[0-9a-f]{1,64}")
+_HEADER_PARTS = (
+    (b'{"seq":', _NUMBER),
+    (b',"ts":"', re.compile(rb"[-0-9T:.Z]{1,27}")),
+    (b'","op":"', re.compile(rb"[a-z./0-9]{1,64}")),
+    (b'","id":"', re.compile(rb"[0-9A-Z]{1,26}")),
+    (b'","by":"', re.compile(rb"[a-z:0-9]{1,64}")),
+    (b'","batch":', _NUMBER),
+    (b',"left":', _NUMBER),
+    (b',"digest":"', _HEX),
+    (b'","prev":"', _HEX),
+    (b'","hash":"', _HEX),
+    (b'","data":', re.compile(rb"")),
+)

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line, lift
-from tallystick.ledger.folder import genesis as begin, recover, sealed_state
+from tallystick.ledger.folder import genesis as begin, sealed_state
 from tallystick.ledger.folder.backup import finish, left_in
 from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.load import Loaded, RowsNeeded, Saved, build_rows, load, usable
+from tallystick.ledger.folder.load import Loaded, RowsNeeded, Saved, Verdict, build_rows, load, usable
 from tallystick.ledger.folder.scan import START, Place, scan
 from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, only_one
 from tallystick.ledger.merkle import Range, leaf_hash
@@ -169,7 +169,7 @@ class LedgerReader:
     def _first_line(self) -> bytes:
         raise NotImplementedError
 
-    def _fix(self, verdict: recover.Verdict, size: int) -> None:
+    def _fix(self, verdict: Verdict, size: int) -> None:
         raise NotImplementedError
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ class LedgerReader:
 
     def _restart(self) -> None:
         """Under the exclusive lock: finish a restore, read everything again, and recover from a crash."""
-        torn: recover.Verdict | None = None
+        torn: Verdict | None = None
         for at_length in (False, True):
             finish(self._disk, self.folder, self._lock)
             begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
@@ -383,7 +383,7 @@ class LedgerReader:
         finally:
             self._lock.take()
 
-    def _recover(self, torn: recover.Verdict | None) -> None:
+    def _recover(self, torn: Verdict | None) -> None:
         witness = self._lock.witness()
         if torn:
             self._fix(torn, os.fstat(self._fd).st_size)
@@ -423,7 +423,7 @@ class LedgerReader:
             finally:
                 self._lock.release()
 
-    def _reload(self, *, at_length: bool = True) -> recover.Verdict | None:
+    def _reload(self, *, at_length: bool = True) -> Verdict | None:
         """Read the folder again, judge it by every witness, this process among them; return the verdict if torn.
 
         Raises RowsNeeded if many lines would be folded, and that is not to be done `at_length`.
@@ -480,7 +480,7 @@ class LedgerReader:
             self.dead = f"{why}; check the disk, then open the memory again"
             raise
 
-    def _judge(self, verdict: recover.Verdict, witnesses: list[Witness]) -> TallystickError | None:
+    def _judge(self, verdict: Verdict, witnesses: list[Witness]) -> TallystickError | None:
         if verdict.kind == "damaged":
             return Damaged(f"events.wal is damaged: {verdict.why}; run `tallystick check`")
         if verdict.kind == "rolled back":

@@ -27,8 +27,8 @@ from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.settings import Settings
 from tallystick.projections.markdown import Edit, Page, parse
 from tallystick.projections.markdown.compact.check import Loss, loss, preserved
-from tallystick.projections.markdown.compact.notes import Pairs, Statement, ends, parted
 from tallystick.projections.markdown.compact.propose import fold
+from tallystick.projections.markdown.compact.words import Pairs, Statement, ends, parted
 from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.names import tag_of
 from tallystick.projections.markdown.zone import on_the_clock

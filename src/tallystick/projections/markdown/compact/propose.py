@@ -18,8 +18,17 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.notes import Note, Statement, ends, is_day, joined, parted, words_in
-from tallystick.projections.markdown.compact.words import Key, Texts
+from tallystick.projections.markdown.compact.words import (
+    Key,
+    Note,
+    Statement,
+    Texts,
+    ends,
+    is_day,
+    joined,
+    parted,
+    words_in,
+)
 from tallystick.text.claims import gist
 
 __all__ = ["Statement", "fold", "words_in"]
