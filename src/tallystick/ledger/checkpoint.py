@@ -46,8 +46,8 @@ class Claim(NamedTuple):
 class Keyring:
     """Signing keys and pins, by ledger."""
 
-    def __init__(self, *, keys: Path, pins: Path, disk: Disk | None = None) -> None:
-        self._keys, self._pins, self._disk = keys, pins, disk or Disk()
+    def __init__(self, *, keys: Path, pins: Path) -> None:
+        self._keys, self._pins, self._disk = keys, pins, Disk()
 
     def signer(self, ledger: str) -> Signer:
         """The key of a ledger, generated on first use."""

@@ -345,7 +345,6 @@ def peek(path: Path, ledger: str = "") -> tuple[int, str] | None:
 
 
 def has_followed(path: Path, name: str) -> bool:
-    """True if that set of tables has applied any event."""
     return _first_row(path, "SELECT 1 FROM positions WHERE name = ?", name) is not None
 
 

@@ -115,7 +115,6 @@ def wide(folder: Folder) -> Iterator[tuple[Path, int]]:
 
 
 def narrow(path: Path) -> None:
-    """Make `path` private to its owner."""
     try:
         os.chmod(path, path.stat().st_mode & 0o700)
     except PermissionError:

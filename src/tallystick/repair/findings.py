@@ -181,7 +181,6 @@ def limited(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def check_codes(codes: Iterable[str]) -> None:
-    """Refuse an unknown code."""
     for code in codes:
         if code not in CODES:
             raise Refused(f"unknown code {code!r}; the codes are {', '.join(CODES)}")

@@ -129,7 +129,6 @@ class Cure:
         yield path, at, self.place.offset
 
     def lines(self) -> Iterator[bytes]:
-        """The lines of the repaired file."""
         for piece in self.pieces():
             yield from (raw for _, raw in file_lines(*piece))
 

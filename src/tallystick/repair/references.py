@@ -281,7 +281,6 @@ class Surveyor:
         yield from missing.values()
 
     def rings(self, state: Beliefs) -> Iterator[Ring]:
-        """The rings of references."""
         below = {belief.ref: names for belief, names in _resting(state)}
         wanted = {name for names in below.values() for name in names}
         refs = {name: held.ref for name in wanted if (held := state.version(name))}

@@ -529,7 +529,8 @@ class Beliefs(Part):
         sets: list[list[tuple[str, ...]]] = [[("kind", user, kind)]] if kind is not None else []
         sets += [[("status", user, status)]] if status else []
         if least is not None:
-            sets.append([("confidence", user, f"{each:03d}") for each in range(int(step(_share(least))), STEPS + 1)])
+            lowest = int(step(min(max(least, 0.0), 1.0)))
+            sets.append([("confidence", user, f"{each:03d}") for each in range(lowest, STEPS + 1)])
         smallest: list[tuple[str, ...]] = [("status", user)]
         size: int | None = None
         for each in sets:
@@ -550,10 +551,6 @@ class Beliefs(Part):
         """The number of active beliefs of the root that were first stated after an event."""
         fresh = [ref for _, ref in self._sets.under("status", user, "active", after=ordinal(seq))]
         return sum(not held.path for held in self._in_order(fresh))
-
-
-def _share(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
 
 
 def gist_of(belief: Mapping[str, Any]) -> str:

@@ -118,7 +118,6 @@ class Episodes(Part):
         return ref
 
     def name_of(self, source: str) -> str:
-        """The author's name for the episode of an event."""
         return self._ref(source).name
 
     def of(self, source: str) -> EpisodeRef | None:
@@ -162,7 +161,6 @@ class Episodes(Part):
 
 
 def ref_of(event: Event) -> EpisodeRef:
-    """The episode that an event recorded."""
     episode = (event.body or {})["episode"]
     return EpisodeRef(
         event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),

@@ -109,11 +109,9 @@ class Pages(Part):
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def front(self, user: str, about: str) -> Mapping[str, Any]:
-        """The fields of a page; empty, if none were recorded."""
         return self._fronts.get((user, about)) or {}
 
     def fronts(self) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
-        """The fields of every page that has some, by user and entity."""
         return self._fronts.under()
 
     def names(self, user: str, about: str, until: float = inf) -> Iterator[tuple[str, float, float]]:
@@ -140,5 +138,4 @@ class Pages(Part):
         return -1 if cleaned is None else cleaned
 
     def is_erased(self, name: str) -> bool:
-        """True if that entry was erased."""
         return name in self._erased

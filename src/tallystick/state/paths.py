@@ -308,7 +308,6 @@ class Paths(Part):
         return end.seq if end else -1
 
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
-        """The events and times on a path."""
         return [(int(seq), at) for (_, _, seq, _), at in self._events.under(*place)]
 
     def home(self, user: str, path: str) -> str | None:

@@ -222,7 +222,6 @@ class Reviews(Part):
         return [review for review in found if not (now and review.is_granted(now))]
 
     def all(self, user: str = OWNER) -> list[Review]:
-        """Every review, answered or not, oldest first."""
         return self._of(user, tuple(OUTCOMES.values()) + ("waiting",))
 
     def _of(self, user: str, statuses: tuple[str, ...]) -> list[Review]:
@@ -257,7 +256,6 @@ class Reviews(Part):
         return sorted(found, key=lambda review: review.seq)
 
     def is_approved(self, version: str) -> bool:
-        """True if this version of a belief is approved."""
         return version in self._approved
 
     def approval_of(self, version: str) -> str:

@@ -184,7 +184,6 @@ def _is_corroborated(name: str, seq: int, events: Sequence[Event]) -> bool:
 
 
 def distrust_of(event: Event) -> Distrust:
-    """The distrust that an event records."""
     body = event.body or {}
     return Distrust(
         source=body["source"], user=body["user"], since=body.get("since", ""), first=body.get("first", 0),

@@ -53,7 +53,6 @@ class CurrentVersion(NamedTuple):
 
     @classmethod
     def read(cls, line: bytes) -> CurrentVersion:
-        """A belief from its line."""
         return cls._of(line, *orjson.loads(line))
 
     @classmethod

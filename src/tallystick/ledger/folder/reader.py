@@ -113,7 +113,12 @@ class LedgerReader:
         if store is not None:
             store.compare_with(self.recorded, self._sealed_rows)
         try:
-            self._make_or_find(read_only, timeout)
+            self.writable = not read_only and self._may_write()
+            if not self.writable and not self.folder.root.is_dir():
+                raise NotFound(f"no memory at {folder}, and this user may not create one there")
+            make = self.writable
+            self._lock = Lock(self.folder.lock, disk, timeout=timeout, make=make, replaced=self.must_be_here)
+            self.writable = make and self._lock.writable
         except OSError as error:
             raise _unopened(folder, error) from error
         try:
@@ -128,13 +133,6 @@ class LedgerReader:
     def must_be_whole(self) -> None:
         if self.trouble is not None:
             raise type(self.trouble)(*self.trouble.args)
-
-    def _make_or_find(self, read_only: bool, timeout: float) -> None:
-        self.writable = not read_only and self._may_write()
-        if not self.writable and not self.folder.root.is_dir():
-            raise NotFound(f"no memory at {self.folder.root}, and this user may not create one there")
-        self._lock = Lock(self.folder.lock, self._disk, timeout=timeout, make=self.writable, replaced=self.must_be_here)
-        self.writable = self.writable and self._lock.writable
 
     def _may_write(self) -> bool:
         """Create the folder if it does not exist; False if this user may not write there."""

@@ -143,11 +143,11 @@ def scan(fd: int, start: Place, end: int, *, on_progress: Progress | None = None
     return Walk(start).through(fd, end, on_progress)
 
 
-def scan_path(path: Path, start: Place | None = None, on_progress: Progress | None = None) -> Scan:
+def scan_path(path: Path, start: Place | None = None) -> Scan:
     """Scan a whole file. Without `start`, its first line is trusted to say what it follows. Raises BadLine."""
     with open(path, "rb") as file:
         start = start or Place.before(fmt.parse(file.readline(fmt.MAX_LINE + 1)))
-        return scan(file.fileno(), start, os.fstat(file.fileno()).st_size, on_progress=on_progress)
+        return scan(file.fileno(), start, os.fstat(file.fileno()).st_size)
 
 
 class Walk:

@@ -171,7 +171,6 @@ class GraphFile(TableSet):
         return [fact for (fact,) in found]
 
     def has_any(self, user: str) -> bool:
-        """True if there is any record of that user."""
         asked = (f"SELECT 1 FROM graph_{table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
         return any(self.db.execute(question, (user,)).fetchone() for question in asked)
 

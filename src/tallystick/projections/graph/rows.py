@@ -517,7 +517,6 @@ def _mention(fact: Fact, node: str) -> tuple[str, str, int, str]:
 
 
 def apply(rows: Rows, event: Event) -> None:
-    """Apply one event."""
     if event.body is not None and (act := _ACTS.get(event.op)):
         act(rows, event, event.body)
 
@@ -607,7 +606,6 @@ def _hold(rows: Rows, event: Event, at: str, stated: int, belief: dict[str, Any]
 
 
 def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    """A belief is withdrawn."""
     rows.pending.take(body["id"])
     fact = rows.facts.of_version(body["id"])
     if fact is not None and not rows.is_distrusted(event, fact.user, {"trust": ""}):

@@ -120,7 +120,6 @@ class WriteBatch:
         return max(self.versions(ref).values(), key=lambda each: each.since_seq, default=None)
 
     def distrusts(self, user: str) -> list[Distrust]:
-        """The sources that a user distrusts."""
         if self._distrusts is None:
             every = self._db.execute(sql.DISTRUSTS).fetchall()
             self._distrusts = [Distrust(user=whose, source=source, first=first) for whose, source, first in every]

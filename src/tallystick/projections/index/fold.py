@@ -74,7 +74,6 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
 
 
 def addresses_in(batch: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
-    """The addresses of the texts in the events."""
     for event in events:
         body = event.body or {}
         said = body.get("belief" if event.op in _STATED else "episode") or {}
@@ -83,7 +82,6 @@ def addresses_in(batch: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
 
 
 def apply(batch: WriteBatch, event: Event) -> None:
-    """Apply one event."""
     before = batch.clock
     if before.session or event.op == ops.SESSION_START:
         batch.clock = before.after(event)
@@ -220,7 +218,6 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
 
 
 def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """A belief is withdrawn."""
     ref = batch.ref_of(body["id"])
     source = batch.current(ref) if ref else None
     if source is not None:

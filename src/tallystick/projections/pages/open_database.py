@@ -175,7 +175,6 @@ class PagesFile(TableSet):
         return self._flagged(row) if row else None
 
     def about(self, user: str, about: str) -> File | None:
-        """The page of an entity."""
         row = self.db.execute(FILES + "WHERE user = ? AND about = ?", (user, about)).fetchone()
         return self._flagged(row) if row else None
 

@@ -36,11 +36,7 @@ _Numbered = tuple[int, Callable[[sqlite3.Connection], TableSet]]
 
 
 class _SetFailed(Exception):
-    """A set of tables that follow could not take the events."""
-
-    def __init__(self, place: int) -> None:
-        super().__init__(place)
-        self.place = place
+    """A set of tables that follow could not take the events: its place."""
 
 
 class StateFile:
@@ -278,7 +274,7 @@ class StateFile:
                     taken = self._saved(position, events, after, sets)
                     break
                 except _SetFailed as failed:  # the write stands without it; its next reader looks closer
-                    del sets[failed.place]
+                    del sets[failed.args[0]]
                     self._following.clear()
             self.followed.update(taken)
             if position and self._inode < 0 and self._is_alone:

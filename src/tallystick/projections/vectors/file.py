@@ -172,13 +172,11 @@ class VectorFile:
         return self._home / f"{self._name}-{generation or self.generation}.{kind}"
 
     def near_path(self) -> Path | None:
-        """The path of the graph of this generation."""
         return self._path("near") if self._home is not None and self.generation else None
 
     # -- finding -----------------------------------------------------------------------------------------------------
 
     def blocks_at(self, rows: NDArray[np.int64]) -> list[str]:
-        """The blocks of some rows."""
         return [f"{number:016x}" for number in self.rows.every["block"][rows].tolist()]
 
     # -- adding and removing -----------------------------------------------------------------------------------------

@@ -271,7 +271,6 @@ def differences(
 
 
 def code_of(words: Sequence[ContentWord], at: int) -> str:
-    """The code of a loss of this word."""
     word, kind = words[at][:2]
     if word in NEGATIONS:
         return "negation"
