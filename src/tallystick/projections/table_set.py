@@ -28,9 +28,9 @@ from tallystick.projections.database import IN_MEMORY, PATIENCE, inode_of, run_p
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.episodes import EpisodeRef
 from tallystick.state.sessions import ActiveHours
-from tallystick.state.version import CurrentVersion
 
 POSITIONS = (
     "CREATE TABLE IF NOT EXISTS positions (name TEXT PRIMARY KEY, shape INTEGER NOT NULL, seq INTEGER NOT NULL,"

@@ -37,10 +37,11 @@ from typing import Any
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, append, copy, remove_all, remove_if_there, write_new
-from tallystick.ledger.folder import genesis as begin, sealed_state
+from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
 from tallystick.ledger.folder.layout import Folder, free_name
+from tallystick.ledger.folder.load import ledger_id
 from tallystick.ledger.folder.scan import Place, scan, scan_path
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
@@ -405,7 +406,7 @@ def _seal(found: Operation) -> dict[str, Any]:
 
 def _identity(look: Look) -> str:
     """The id of the ledger: from a first line, its own or a backup's, or from a state file; else from what is left."""
-    names = [look.survey.standing.ledger, begin.ledger_id(look.folder), *map(begin.ledger_id, reversed(look.good))]
+    names = [look.survey.standing.ledger, ledger_id(look.folder), *map(ledger_id, reversed(look.good))]
     names += [str(each.standing["ledger"]) for each in sealed_state.found_in(look.folder)]
     names.append(ledger_in_state(look.folder.state))
     left = _LEDGER.search(first_line(look.folder.wal))

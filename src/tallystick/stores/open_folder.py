@@ -29,10 +29,10 @@ from tallystick.records.event import Event
 from tallystick.records.operations import IMPORT_DONE
 from tallystick.records.times import Times
 from tallystick.state import history as timeline
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.history import dependents, why
 from tallystick.state.imports import Taken
 from tallystick.state.state import PastState, State
-from tallystick.state.version import CurrentVersion
 
 # Events that belong to a user.
 _SOMEONES = (

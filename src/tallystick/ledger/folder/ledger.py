@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, replace, write_all, write_new
 from tallystick.ledger.fold import Folded, Scratch, StateStore
-from tallystick.ledger.folder import backup, erase_everywhere as erase, genesis as begin, sealed_state
+from tallystick.ledger.folder import backup, erase_everywhere as erase, sealed_state
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.load import Verdict, write_state
+from tallystick.ledger.folder.load import Verdict, last_hash, new_first_line, write_state
 from tallystick.ledger.folder.reader import LedgerReader, Pins
 from tallystick.ledger.folder.scan import Place
 from tallystick.ledger.lock import HeadPin
@@ -156,25 +156,12 @@ class FolderLedger(LedgerReader):
     """The one long-lived handle of a process on a ledger. `protocol.Ledger` says what its calls promise."""
 
     def __init__(
-        self,
-        folder: Path,
-        state: Folded,
-        *,
-        by: str = "python:local",
-        durability: str = "full",
-        clock: Clock = system_clock,
-        disk: Disk | None = None,
-        read_only: bool = False,
-        timeout: float = 30.0,
-        pins: Pins | None = None,
-        head: HeadPin | None = None,
-        begin_with: Mapping[str, Any] | None = None,
-        reach: Reach | None = None,
-        before: Before | None = None,
-        then: Then | None = None,
-        store: StateStore | None = None,
-        scratch: Scratch | None = None,
-    ) -> None:
+        self, folder: Path, state: Folded, *, by: str = "python:local", durability: str = "full",
+        clock: Clock = system_clock, disk: Disk | None = None, read_only: bool = False, timeout: float = 30.0,
+        pins: Pins | None = None, head: HeadPin | None = None, begin_with: Mapping[str, Any] | None = None,
+        reach: Reach | None = None, before: Before | None = None, then: Then | None = None,
+        store: StateStore | None = None, scratch: Scratch | None = None,
+    ) -> None:  # fmt: skip
         """Open `folder`, which is created if it does not exist; then `begin_with` goes into the first line.
 
         `reach` erases from files that are not the ledger's own. `scratch` makes an empty state of the same kind.
@@ -201,7 +188,7 @@ class FolderLedger(LedgerReader):
     # -- opening -----------------------------------------------------------------------------------------------------
 
     def _first_line(self) -> bytes:
-        return begin.first_line(self.now(), self.by, self._begin_with)
+        return new_first_line(self.now(), self.by, self._begin_with)
 
     def _fix(self, verdict: Verdict, size: int) -> None:
         """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
@@ -504,7 +491,7 @@ class FolderLedger(LedgerReader):
             return count
 
     def _seal(self) -> None:
-        """Prepare the new segment, then rename twice. In between there is none: see genesis.py."""
+        """Prepare the new segment, then rename twice. In between there is none: see load.py."""
         last, first = self._end, self._end.seq + 1
         try:
             body = {
@@ -562,7 +549,7 @@ class FolderLedger(LedgerReader):
         """Copy, record, remove: a crash leaves the segment in one place or in both."""
         ensure_folder(self._disk, to)
         target, fresh = to / segment.path.name, to / (segment.path.name + ".new")
-        if target.exists() and begin.last_hash(target) != begin.last_hash(segment.path):
+        if target.exists() and last_hash(target) != last_hash(segment.path):
             raise Refused(f"{target} belongs to another ledger; name another folder", "mismatch")
         remove_if_there(self._disk, fresh)
         copy(self._disk, segment.path, fresh)

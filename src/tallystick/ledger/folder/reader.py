@@ -3,9 +3,6 @@
 Opening never raises because of damage: what is good is shown, `trouble` says what is wrong, and writing is refused.
 Only a folder from which nothing can be shown (a segment is missing) raises.
 
-If the folder was removed since, or another ledger was put there, every read and write raises RolledBack, until the
-ledger is back.
-
 Readers take a shared lock to read the length, so they never see a line that is not on disk. If the length is not the
 one the last writer left in the lock file, a writer died: then the next process that may write checks the end under the
 exclusive lock, sets aside what is torn, and goes on.
@@ -25,11 +22,10 @@ from typing import TYPE_CHECKING
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line, lift
-from tallystick.ledger.folder import genesis as begin, sealed_state
+from tallystick.ledger.folder import load as loading, sealed_state
 from tallystick.ledger.folder.backup import finish, left_in
 from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.load import Loaded, RowsNeeded, Saved, Verdict, build_rows, load, usable
 from tallystick.ledger.folder.scan import START, Place, scan
 from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, only_one
 from tallystick.ledger.merkle import Range, leaf_hash
@@ -167,7 +163,7 @@ class LedgerReader:
     def _first_line(self) -> bytes:
         raise NotImplementedError
 
-    def _fix(self, verdict: Verdict, size: int) -> None:
+    def _fix(self, verdict: loading.Verdict, size: int) -> None:
         raise NotImplementedError
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -287,7 +283,7 @@ class LedgerReader:
 
     def _adopt(self, store: StateStore, size: int) -> bool:
         """Go to the place of the rows that others have written. False, if they are of no use here."""
-        saved = usable(store.look(writable=self.writable), self._fd, self._segment, size)
+        saved = loading.usable(store.look(writable=self.writable), self._fd, self._segment, size)
         if saved is None or saved.segment != self._segment or saved.standing.ledger != self.standing.ledger:
             return False
         if not self._tip_is_mine():  # the lines that this process knows are not there any more
@@ -307,7 +303,7 @@ class LedgerReader:
             return
         if not self.folder.wal.exists() and not self._lock.has_its_name():
             raise RolledBack(f"{self.folder.root} is not there any more; put it back, or open the memory again")
-        if begin.named_in(self.folder.wal) in ("", known):
+        if loading.named_in(self.folder.wal) in ("", known):
             return
         if not (self._lock.has_its_name() and any(seq >= self._end.seq for seq, _ in left_in(self.folder))):
             raise RolledBack(f"{self.folder.root} holds another ledger than when it was opened; open it again")
@@ -347,14 +343,14 @@ class LedgerReader:
 
     def _restart(self) -> None:
         """Under the exclusive lock: finish a restore, read everything again, and recover from a crash."""
-        torn: Verdict | None = None
+        torn: loading.Verdict | None = None
         for at_length in (False, True):
             finish(self._disk, self.folder, self._lock)
-            begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
+            loading.ensure_wal(self._disk, self.folder, self._lock.witness(), self._first_line)
             try:
                 torn = self._reload(at_length=at_length)
                 break
-            except RowsNeeded:
+            except loading.RowsNeeded:
                 self._build_rows()
         if self.trouble is None:
             try:
@@ -374,14 +370,14 @@ class LedgerReader:
         try:
             with only_one(self.folder.root, self._lock) as is_first:
                 if is_first:
-                    build_rows(self.folder, witness, self._scratch, self._lock.note_progress)
+                    loading.build_rows(self.folder, witness, self._scratch, self._lock.note_progress)
                     with self._lock.exclusive():
                         if self._store is not None:
                             self._store.replace_with(self.folder.building)
         finally:
             self._lock.take()
 
-    def _recover(self, torn: Verdict | None) -> None:
+    def _recover(self, torn: loading.Verdict | None) -> None:
         witness = self._lock.witness()
         if torn:
             self._fix(torn, os.fstat(self._fd).st_size)
@@ -409,7 +405,7 @@ class LedgerReader:
             self._saved = self._end.seq
 
     def _position(self) -> Position:
-        return Saved(self._end, self._segment, self.tree(), self.standing, self.began).position()
+        return loading.Saved(self._end, self._segment, self.tree(), self.standing, self.began).position()
 
     def _save_at_last(self) -> None:
         """The same before closing, if nobody else is at it: else they know all of it too."""
@@ -421,7 +417,7 @@ class LedgerReader:
             finally:
                 self._lock.release()
 
-    def _reload(self, *, at_length: bool = True) -> Verdict | None:
+    def _reload(self, *, at_length: bool = True) -> loading.Verdict | None:
         """Read the folder again, judge it by every witness, this process among them; return the verdict if torn.
 
         Raises RowsNeeded if many lines would be folded, and that is not to be done `at_length`.
@@ -450,8 +446,8 @@ class LedgerReader:
         self.trouble = self._judge(loaded.verdict, [each for each in witnesses if each is not None and each.seq >= 0])
         return loaded.verdict if loaded.verdict.kind == "torn" else None
 
-    def _load(self, size: int, witness: Witness | None, at_length: bool) -> Loaded:
-        return load(
+    def _load(self, size: int, witness: Witness | None, at_length: bool) -> loading.Loaded:
+        return loading.load(
             self.folder, self._fd, size, self.state, witness, self._store, alone=self.writable and self._lock.held,
             writable=self.writable, at_length=at_length,
         )  # fmt: skip
@@ -478,7 +474,7 @@ class LedgerReader:
             self.dead = f"{why}; check the disk, then open the memory again"
             raise
 
-    def _judge(self, verdict: Verdict, witnesses: list[Witness]) -> TallystickError | None:
+    def _judge(self, verdict: loading.Verdict, witnesses: list[Witness]) -> TallystickError | None:
         if verdict.kind == "damaged":
             return Damaged(f"events.wal is damaged: {verdict.why}; run `tallystick check`")
         if verdict.kind == "rolled back":

@@ -34,7 +34,7 @@ from tallystick.records.belief import (
 from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context

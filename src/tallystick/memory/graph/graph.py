@@ -41,7 +41,7 @@ from tallystick.records.operations import GRAPH
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, thing
 from tallystick.records.progress import Progress
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.stores.phase.graph import merge as merging
 from tallystick.stores.phase.graph.base import MemoryGraphStore
 from tallystick.stores.phase.graph.merge import WORTH_ASKING, Likeness, Outcome

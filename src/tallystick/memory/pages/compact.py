@@ -41,8 +41,8 @@ from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.event import Draft
 from tallystick.records.page import Compaction
 from tallystick.records.policy import DEFAULT
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
 from tallystick.text.claims import gist

@@ -25,10 +25,10 @@ from tallystick.records.policy import DEFAULT
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.times import Times
 from tallystick.records.trust import NONE
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.episodes import EpisodeRef
 from tallystick.state.sessions import ActiveHours
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 SHAPE = 7  # of what the fold writes; raise it when the same events give other rows
 CHUNK = 2000

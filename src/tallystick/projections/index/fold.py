@@ -9,9 +9,6 @@ before stood. What comes from tools and web pages is quarantined until a person 
 the same: such a block waits in the inbox, and such a source reinforces nothing. Neither does an echo, which repeats
 what recall served, nor a distrusted source.
 
-What is stated or used on another path changes no row of the main line until the path is merged; what a path uses of
-what it inherits is counted in `path_use` and `path_proof`. The reader decides which paths it sees, not the index.
-
 The `sight` of a source says who sees it while somebody is distrusted:
 
     PLAIN      as its own row says: no distrust ever touched it
