@@ -172,13 +172,8 @@ class LedgerMetadata:
             erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
             copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
             epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"],
-            times=Times.load(raw["times"]), sealed_state=_pair(raw["state"]),
+            times=Times.load(raw["times"]), sealed_state=(int(raw["state"][0]), str(raw["state"][1])),
         )  # fmt: skip
-
-
-def _pair(raw: Any) -> tuple[int, str]:
-    seq, digest = raw
-    return int(seq), str(digest)
 
 
 def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:

@@ -25,7 +25,6 @@ from urllib.parse import quote
 import orjson
 
 from tallystick.projections.database import IN_MEMORY, PATIENCE, inode_of, run_patiently, transaction
-from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.state.beliefs import CurrentVersion
@@ -403,8 +402,3 @@ def said_in(event: Event) -> Mapping[str, Any]:
     body = event.body or {}
     said: Mapping[str, Any] = body.get("belief") or body.get("episode") or {}
     return said
-
-
-def user_of(event: Event) -> str:
-    """The user of what an event states."""
-    return str(said_in(event).get("user", OWNER))

@@ -21,9 +21,6 @@ The order on disk: the damaged bytes are kept under `sealed/damaged-…`; the ne
 place. Only then are sealed files put back or emptied. A crash before the rename leaves everything as it was; after it,
 a file that is still to be put back is found damaged again, and data that is still to be emptied is on record as given
 up.
-
-If events get other places, the repair event names the head that was left behind, as a restore does: the witness in the
-lock file may still name that one if the process dies before replacing it.
 """
 
 import os
@@ -421,7 +418,7 @@ def _bodies(found: Operation, kept: list[str], lines: list[str]) -> list[dict[st
         "again": len(live.behind.again),
         "healed": sum(len(cure.healed) for cure in found.cures),
     }  # fmt: skip
-    if live.broken:  # the head that is left behind: the witness, if the chain no longer has it; else the last line
+    if live.broken:  # the head left behind, which the lock file may still name, as after a restore: else the last line
         seq, hashed = (witness.seq, witness.hash) if witness and witness.seq > live.place.seq else live.behind.last
         first |= {"after": live.place.seq, "abandoned": {"seq": seq, "hash": hashed}}
     parts = [lines[at : at + PER_EVENT] for at in range(0, max(len(lines), 1), PER_EVENT)]

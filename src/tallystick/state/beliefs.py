@@ -29,9 +29,7 @@ from tallystick.records.fact import grown, sources_in, view_of, without_steps
 from tallystick.records.json import to_keep
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
 from tallystick.state.paths import Paths
-from tallystick.state.tables import TUPLE, Codec, Part, Table, Tables, TablesInMemory, codec_of, follows, ordinal
-
-SHORT = 6  # characters of an id that name it where that is enough
+from tallystick.state.tables import SHORT, TUPLE, Codec, Part, Table, Tables, TablesInMemory, codec_of, follows, ordinal
 
 
 class CurrentVersion(NamedTuple):

@@ -19,9 +19,8 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.ids import SHORT_EVENT_ID
 from tallystick.records.operations import EPISODE_PUT, EPISODE_RETRACT, ERASE
-from tallystick.state.tables import Part, Table, Tables, codec_of, follows, ordinal
+from tallystick.state.tables import SHORT, Part, Table, Tables, codec_of, follows, ordinal
 
-SHORT = 6  # characters of an id that name it where that is enough
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 

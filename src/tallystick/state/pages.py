@@ -22,7 +22,6 @@ from tallystick.state.tables import PLAIN, TUPLE, Part, Table, Tables, follows, 
 
 PAGE_EDIT = "page:edit"  # the source of edits in the file of a page
 
-FIELDS = ("description", "title", "tags", "status", "needs_compact", "created", "reason")
 PROFILE, PREFERENCES = "user-profile", "user-preferences"
 USUAL: dict[str, dict[str, Any]] = {  # the pages of a new memory
     PROFILE: {"description": "Who the user is: identity and background", "tags": ["identity", "background"]},

@@ -26,9 +26,8 @@ from tallystick.records.event import Event
 from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
 from tallystick.records.review import OUTCOMES, Action, Review
-from tallystick.state.tables import PLAIN, Codec, Part, Table, Tables, follows, ordinal
+from tallystick.state.tables import PLAIN, SHORT, Codec, Part, Table, Tables, follows, ordinal
 
-SHORT = 6  # characters of an id that name it where that is enough
 # Why a review is stale.
 CHANGED, REVISED = "it has changed since the request", "it was revised"
 PATH_MERGED, ENDED = "its path was merged", "it is no longer active"
@@ -323,7 +322,4 @@ def _refusal_key(refusal: Refusal) -> tuple[str, str]:
 
 def is_recent(at: str, now: str) -> bool:
     """True if a time is within an hour of `now`."""
-    return abs(datetime.fromisoformat(now) - datetime.fromisoformat(at)) < _AN_HOUR
-
-
-_AN_HOUR = timedelta(hours=1)
+    return abs(datetime.fromisoformat(now) - datetime.fromisoformat(at)) < timedelta(hours=1)

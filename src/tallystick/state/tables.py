@@ -20,6 +20,7 @@ F = TypeVar("F", bound=Callable[..., None])
 Agrees = Callable[[Any, Any, Sequence[Event]], bool | None]
 Key = Any  # a string, or a tuple of strings: the same kind for all rows of a table
 
+SHORT = 6  # characters of an id that name it where that is enough
 _GONE = object()
 
 

@@ -197,10 +197,6 @@ class LedgerReader:
             yield
 
     @property
-    def disk(self) -> Disk:
-        return self._disk
-
-    @property
     def head(self) -> Place:
         """The last event known here: its seq, hash and time, and the length of the live segment."""
         return self._end

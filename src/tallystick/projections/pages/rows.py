@@ -232,9 +232,10 @@ class Rows:
             file.updated = clock
             self.touch(file, clock)
 
-    def files_of(self, user: str) -> list[File]:
+    def clean(self, user: str, at: str) -> None:
         self.flush()
-        return [self._kept(File(*row)) for row in self.db.execute(FILES + "WHERE user = ?", (user,))]
+        for row in self.db.execute(FILES + "WHERE user = ?", (user,)).fetchall():
+            self.sweep(self._kept(File(*row)), at)
 
     def at(self, path: str) -> File | None:
         return self._changed.get(path) or self._fetch("path = ?", path)
@@ -536,11 +537,6 @@ def _rename(rows: Rows, event: Event, body: dict[str, Any]) -> None:
         file.description = description_of(to)
 
 
-def _clean(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    for file in rows.files_of(body["user"]):
-        rows.sweep(file, event.ts)
-
-
 def _take(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """The pages that every memory begins with are as old as the memory that was imported."""
     for about in USUAL if body["whole"] and body["user"] == OWNER else ():
@@ -553,6 +549,7 @@ _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
     ops.BELIEF_PUT: _state, ops.BELIEF_SUPERSEDE: _state, ops.BELIEF_TOMBSTONE: _withdraw,
     ops.BELIEF_INVALIDATE: _withdraw, ops.ERASE: _erased, ops.REVIEW_ANSWER: _answer,
     ops.REVIEW_ASK: lambda rows, _, body: rows.pending.ask(body), ops.PAGE_PUT: _page, ops.PAGE_COMPACT: _fold,
-    ops.PAGE_RENAME: _rename, ops.PAGE_CLEAN: _clean, ops.IMPORT_TAKE: _take,
+    ops.PAGE_RENAME: _rename, ops.IMPORT_TAKE: _take,
+    ops.PAGE_CLEAN: lambda rows, event, body: rows.clean(body["user"], event.ts),
     TIME: lambda rows, _, body: rows.redate(body["clock"]),
 }  # fmt: skip
