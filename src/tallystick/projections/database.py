@@ -95,6 +95,7 @@ class Difference(NamedTuple):
 
     table: str
     row: Row
+    is_extra: bool  # in the first, and not in the second
 
 
 ATTACHED = "attached"  # the name of a database that another is compared with, where both are open as one
@@ -123,10 +124,10 @@ def in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[
         if left == right:
             left, right = next(mine, None), next(theirs, None)
         elif right is None or (left is not None and _order(left) < _order(right)):
-            yield Difference(table, left or ())
+            yield Difference(table, left or (), True)
             left = next(mine, None)
         else:
-            yield Difference(table, right)
+            yield Difference(table, right, False)
             right = next(theirs, None)
 
 

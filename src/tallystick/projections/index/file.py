@@ -165,7 +165,7 @@ def differences(index: IndexFile, other: IndexFile) -> Iterator[Difference]:
     """The rows in which two indexes differ. Raises sqlite3.Error if the first lacks a column of the second."""
     yield from differing(TABLES, index.db, other.db)
     if index.bookmark() != other.bookmark():
-        yield Difference("positions", ("index",))
+        yield Difference("positions", ("index",), True)
 
 
 # -- removing erased sources, in a file that nobody else has open ------------------------------------------------------

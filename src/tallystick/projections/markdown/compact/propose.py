@@ -32,8 +32,6 @@ from tallystick.projections.markdown.compact.words import (
 from tallystick.projections.markdown.names import MOST
 from tallystick.text.claims import gist
 
-__all__ = ["Statement", "fold", "words_in"]
-
 
 def fold(statements: Sequence[Statement], *, today: date) -> list[Statement]:
     """The same page in fewer words, in its order. What cannot be compacted safely stays as it is."""
