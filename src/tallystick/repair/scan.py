@@ -1,6 +1,6 @@
 """Reading a ledger that may be broken anywhere, from its first byte to its last.
 
-The judgement is the ledger's own (`scan`, `load.judge`): what they call good is good here. They stop at the first
+The judgement is the ledger's own (`scan`, `recover.judge`): what they call good is good here. They stop at the first
 bad line; a survey goes on after it, line by line, because a person wants to know all of the damage before deciding.
 Nothing here writes, and nothing raises because of what it reads. What the events say is folded into the rows of a
 temporary database, so that the length of the ledger makes no difference to the memory that is needed.
@@ -23,7 +23,8 @@ from tallystick.ledger.fold import LedgerMetadata, fold_line
 from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.load import REFUSED_WRITE, Verdict, based_on, judge
+from tallystick.ledger.folder.load import REFUSED_WRITE, based_on
+from tallystick.ledger.folder.recover import Verdict, judge
 from tallystick.ledger.folder.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
 from tallystick.ledger.lock import Witness
 from tallystick.projections.tables.file import StateFile

@@ -33,8 +33,9 @@ from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove
 from tallystick.ledger.fold import Folded, Scratch, StateStore
 from tallystick.ledger.folder import backup, erase_everywhere as erase, sealed_state
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.load import Verdict, last_hash, new_first_line, write_state
+from tallystick.ledger.folder.load import write_state
 from tallystick.ledger.folder.reader import LedgerReader, Pins
+from tallystick.ledger.folder.recover import Verdict, last_hash, new_first_line
 from tallystick.ledger.folder.scan import Place
 from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.merkle import leaf_hash
@@ -491,7 +492,7 @@ class FolderLedger(LedgerReader):
             return count
 
     def _seal(self) -> None:
-        """Prepare the new segment, then rename twice. In between there is none: see load.py."""
+        """Prepare the new segment, then rename twice. In between there is none: see recover.py."""
         last, first = self._end, self._end.seq + 1
         try:
             body = {

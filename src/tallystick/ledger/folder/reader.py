@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line, lift
-from tallystick.ledger.folder import load as loading, sealed_state
+from tallystick.ledger.folder import load as loading, recover, sealed_state
 from tallystick.ledger.folder.backup import finish, left_in
 from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
@@ -163,7 +163,7 @@ class LedgerReader:
     def _first_line(self) -> bytes:
         raise NotImplementedError
 
-    def _fix(self, verdict: loading.Verdict, size: int) -> None:
+    def _fix(self, verdict: recover.Verdict, size: int) -> None:
         raise NotImplementedError
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ class LedgerReader:
             return
         if not self.folder.wal.exists() and not self._lock.has_its_name():
             raise RolledBack(f"{self.folder.root} is not there any more; put it back, or open the memory again")
-        if loading.named_in(self.folder.wal) in ("", known):
+        if recover.named_in(self.folder.wal) in ("", known):
             return
         if not (self._lock.has_its_name() and any(seq >= self._end.seq for seq, _ in left_in(self.folder))):
             raise RolledBack(f"{self.folder.root} holds another ledger than when it was opened; open it again")
@@ -339,10 +339,10 @@ class LedgerReader:
 
     def _restart(self) -> None:
         """Under the exclusive lock: finish a restore, read everything again, and recover from a crash."""
-        torn: loading.Verdict | None = None
+        torn: recover.Verdict | None = None
         for at_length in (False, True):
             finish(self._disk, self.folder, self._lock)
-            loading.ensure_wal(self._disk, self.folder, self._lock.witness(), self._first_line)
+            recover.ensure_wal(self._disk, self.folder, self._lock.witness(), self._first_line)
             try:
                 torn = self._reload(at_length=at_length)
                 break
@@ -373,7 +373,7 @@ class LedgerReader:
         finally:
             self._lock.take()
 
-    def _recover(self, torn: loading.Verdict | None) -> None:
+    def _recover(self, torn: recover.Verdict | None) -> None:
         witness = self._lock.witness()
         if torn:
             self._fix(torn, os.fstat(self._fd).st_size)
@@ -413,7 +413,7 @@ class LedgerReader:
             finally:
                 self._lock.release()
 
-    def _reload(self, *, at_length: bool = True) -> loading.Verdict | None:
+    def _reload(self, *, at_length: bool = True) -> recover.Verdict | None:
         """Read the folder again, judge it by every witness, this process among them; return the verdict if torn.
 
         Raises RowsNeeded if many lines would be folded, and that is not to be done `at_length`.
@@ -470,7 +470,7 @@ class LedgerReader:
             self.dead = f"{why}; check the disk, then open the memory again"
             raise
 
-    def _judge(self, verdict: loading.Verdict, witnesses: list[Witness]) -> TallystickError | None:
+    def _judge(self, verdict: recover.Verdict, witnesses: list[Witness]) -> TallystickError | None:
         if verdict.kind == "damaged":
             return Damaged(f"events.wal is damaged: {verdict.why}; run `tallystick check`")
         if verdict.kind == "rolled back":

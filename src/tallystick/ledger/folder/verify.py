@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.checkpoint import IN_FOLDER, Claim
-from tallystick.ledger.folder import load, scan
+from tallystick.ledger.folder import recover, scan
 from tallystick.ledger.folder.chain import file_lines, first_line, offset_of
 from tallystick.ledger.folder.erase_everywhere import erased_in_copy
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.load import is_prepared
+from tallystick.ledger.folder.recover import is_prepared
 from tallystick.ledger.folder.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
 from tallystick.ledger.folder.sealed_state import find, found_in, recorded
 from tallystick.ledger.lock import Witness, read_locked
@@ -229,7 +229,7 @@ def _judge_live(read: Read, bad: Bad | None, witness: Witness | None, notes: lis
     if witness and witness.seq < read.segment.first:
         witness = witness._replace(length=-1)
     with open(read.segment.path, "rb") as file:
-        verdict = load.judge(file.fileno(), read.size, read.found, bad, witness)
+        verdict = recover.judge(file.fileno(), read.size, read.found, bad, witness)
     if verdict.kind == "torn":
         torn = read.size - verdict.end.offset
         notes.append(f"the last {torn} bytes were never acknowledged; the next writer sets them aside")
