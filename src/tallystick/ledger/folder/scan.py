@@ -277,8 +277,6 @@ class Walk:
             return "its batch is neither the one above nor a new one"
         return ""
 
-    # -- both ways ---------------------------------------------------------------------------------------------------
-
     def _step(self, length: int, lines: int, hashed: bytes, left: bytes, batch: bytes) -> None:
         self.offset, self.seq, self.found.lines = self.offset + length, self.seq + lines, self.found.lines + lines
         self.hash, self.left, self.batch = hashed, left, batch

@@ -359,8 +359,6 @@ class Facts:
         self._named: set[Key] = set()  # names that changed hands
         self.is_empty = db.execute("SELECT 1 FROM graph_facts LIMIT 1").fetchone() is None
 
-    # -- changing ----------------------------------------------------------------------------------------------------
-
     def add(self, fact: Fact) -> None:
         self.put(fact)
         self.belongs(fact.id, fact)
@@ -396,8 +394,6 @@ class Facts:
             "INSERT INTO graph_names VALUES (?, ?, ?, ?, ?)", [(user, key, node, is_said, seq) for key in sorted(fresh)]
         )
         self._named.update((user, key) for key in gone | fresh)
-
-    # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> Fact | None:
         row = self._db.execute(_FACTS + "WHERE id = ?", (name,)).fetchone()
@@ -483,8 +479,6 @@ class Facts:
         said = "SELECT 1 FROM graph_facts WHERE user = ? AND source = ? LIMIT 1 OFFSET ?"
         return self._db.execute(said, (user, key, but)).fetchone() is not None
 
-    # -- counting ----------------------------------------------------------------------------------------------------
-
     def _mention(self, fact: Fact, node: str) -> None:
         self._db.execute("INSERT INTO graph_mentions VALUES (?, ?, ?, ?, ?)", (*_mention(fact, node), fact.ended))
         self._count(fact.user, node, 1, not fact.ended)
@@ -519,9 +513,6 @@ def _mention(fact: Fact, node: str) -> tuple[str, str, int, str]:
 def apply(rows: Rows, event: Event) -> None:
     if event.body is not None and (act := _ACTS.get(event.op)):
         act(rows, event, event.body)
-
-
-# -- what somebody saved ---------------------------------------------------------------------------------------------
 
 
 def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
@@ -567,9 +558,6 @@ def _propose(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 def _dismiss(rows: Rows, _: Event, body: dict[str, Any]) -> None:
     pair = (body["user"], *sorted((body["node"], body["into"])))
     rows.db.execute("DELETE FROM graph_proposals WHERE user = ? AND one = ? AND other = ?", pair)
-
-
-# -- what beliefs say ------------------------------------------------------------------------------------------------
 
 
 def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:

@@ -165,8 +165,6 @@ class Rows:
         last = db.execute("SELECT max(n) FROM entries").fetchone()[0]
         self._next = 1 if last is None else last + 1
 
-    # -- pages -------------------------------------------------------------------------------------------------------
-
     def file(self, user: str, about: str, at: str) -> File:
         """The page of an entity, which is made if it is not there."""
         found = self._about(user, about)

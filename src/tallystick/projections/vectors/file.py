@@ -174,8 +174,6 @@ class VectorFile:
     def near_path(self) -> Path | None:
         return self._path("near") if self._home is not None and self.generation else None
 
-    # -- finding -----------------------------------------------------------------------------------------------------
-
     def blocks_at(self, rows: NDArray[np.int64]) -> list[str]:
         return [f"{number:016x}" for number in self.rows.every["block"][rows].tolist()]
 
