@@ -135,7 +135,7 @@ def set_home(patch: pytest.MonkeyPatch, home: Path) -> None:
 def no_pins(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that puts a folder back as it was before is no thief: nothing outside remembers the head."""
     from tallystick.ledger.checkpoint import Keyring
-    from tallystick.ledger.head_pin import HeadPin
+    from tallystick.ledger.lock import HeadPin
 
     monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/pins")
     monkeypatch.setattr(Keyring, "head", lambda _, root: HeadPin(Path("/dev/null/pins"), root))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tallystick.ledger.checkpoint import Keyring
-from tallystick.ledger.head_pin import HeadPin
+from tallystick.ledger.lock import HeadPin
 from tests.crash.folder import SOAK
 
 HERE = Path(__file__).parent

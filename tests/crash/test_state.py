@@ -17,7 +17,7 @@ import pytest
 
 from tallystick import ChronoRecord, ChronoStore, Memory
 from tallystick.ledger.disk import Disk
-from tallystick.ledger.folder import load, reader
+from tallystick.ledger.folder import load
 from tallystick.ledger.lock import Lock
 from tallystick.projections.tables.file import StateFile
 from tallystick.records.errors import Busy
@@ -281,7 +281,7 @@ def test_rows_of_a_long_ledger_are_made_while_the_lock_is_free_and_whoever_would
 
 
 def test_several_who_open_a_memory_without_rows_make_them_once(long_one):
-    made, build = long_one.parent / "made", reader.build_rows
+    made, build = long_one.parent / "made", load.build_rows
 
     def counted(*given):
         with open(made, "a") as file:
@@ -289,7 +289,7 @@ def test_several_who_open_a_memory_without_rows_make_them_once(long_one):
         build(*given)
 
     def write(name):
-        reader.build_rows = counted
+        load.build_rows = counted
         with Memory(long_one, embedder="none") as memory:
             memory.remember(f"{name} was here", key=name)
 
@@ -325,7 +325,7 @@ def test_whoever_dies_while_making_rows_leaves_nothing_that_the_next_one_uses(lo
 
 
 def test_what_is_erased_while_rows_are_made_is_in_none_of_them(long_one, monkeypatch):
-    build = reader.build_rows
+    build = load.build_rows
 
     def erased_meanwhile(*given):
         build(*given)
@@ -334,7 +334,7 @@ def test_what_is_erased_while_rows_are_made_is_in_none_of_them(long_one, monkeyp
             with Memory(long_one, embedder="none") as other:
                 other.erase("n7")
 
-    monkeypatch.setattr(reader, "build_rows", erased_meanwhile)
+    monkeypatch.setattr(load, "build_rows", erased_meanwhile)
     with Memory(long_one, embedder="none") as memory:
         assert memory.get("n7") is None
     assert [path.name for path in long_one.glob("state.db*") if b"number 47" in path.read_bytes()] == []

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from tallystick.records.json import DEPTH, LEAST, MOST, check, loads, parse
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 
 LONE = "\ud800"
 

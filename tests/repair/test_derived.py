@@ -345,6 +345,14 @@ def test_vectors_that_name_no_generation_are_a_note(root):
     is_mended(root, "vectors-damaged")
 
 
+def test_what_is_noted_of_many_vectors_is_a_file_of_ours(root):
+    [rows] = (root / "vectors").glob("*/*.rows")
+    rows.with_suffix(".mark").write_bytes(b"[9000,1,9000]")
+    rows.with_suffix(".mark").chmod(0o600)
+
+    assert codes(root) == []
+
+
 # -- the lock, and what does not belong ------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from tallystick.state.part import Part
+from tallystick.state.tables import Part
 
 
 def rows_of(state: Part, table: str) -> list[list[Any]]:

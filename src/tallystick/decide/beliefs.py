@@ -20,10 +20,9 @@ from tallystick.records.errors import KeyReused, Moved, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.fact import grown, sources_in, trimmed
 from tallystick.records.recall import has_words
-from tallystick.state.beliefs import Beliefs, gist_of
+from tallystick.state.beliefs import Beliefs, CurrentVersion, gist_of
 from tallystick.state.episodes import mark_of
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 Draw = Callable[[], str]
 

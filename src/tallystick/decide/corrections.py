@@ -14,8 +14,8 @@ from typing import Any
 
 from tallystick.records.belief import Belief, Statement
 from tallystick.records.policy import is_above
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 _INHERITED = ("about", "tags", "kind", "expires", "always")  # what a correction keeps, if it says nothing else
 

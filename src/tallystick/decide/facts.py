@@ -36,9 +36,9 @@ from tallystick.records.fact import (
     view_of,
 )  # fmt: skip
 from tallystick.records.policy import is_above
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.episodes import EpisodeRef
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.records.delta import Delta, DeltaScope

@@ -50,8 +50,8 @@ from tallystick.records.path import (
 from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, is_above, lower
 from tallystick.records.review import Action
 from tallystick.records.schema import WRITER_TRUST
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 LONGEST_NAME = 200
 LONGEST_REASON = 1000

@@ -16,9 +16,9 @@ from tallystick.records.event import Draft
 from tallystick.records.operations import REVIEW_ANSWER, REVIEW_ASK, TRUST_CORROBORATE, TRUST_SET
 from tallystick.records.policy import DEFAULT, RANK, is_above
 from tallystick.records.trust import NONE, USUAL, Distrust
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.sources import AS_A_PERSON, LATEST, speaks_for_all, voice
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 SET_ASIDE = "tool"  # the trust of what is derived from a distrusted source, at most
 BORNE_OUT = "agent"  # the trust of what is derived from corroborated statements

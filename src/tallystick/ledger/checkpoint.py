@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, replace
-from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.lock import PIN, Lock, Witness
+from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and only needed once something was signed
@@ -47,8 +46,8 @@ class Claim(NamedTuple):
 class Keyring:
     """Signing keys and pins, by ledger."""
 
-    def __init__(self, *, keys: Path, pins: Path, disk: Disk | None = None) -> None:
-        self._keys, self._pins, self._disk = keys, pins, disk or Disk()
+    def __init__(self, *, keys: Path, pins: Path) -> None:
+        self._keys, self._pins, self._disk = keys, pins, Disk()
 
     def signer(self, ledger: str) -> Signer:
         """The key of a ledger, generated on first use."""

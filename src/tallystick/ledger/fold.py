@@ -59,8 +59,8 @@ class StateStore(Protocol):
     def save(self, position: Position | None, events: Sequence[Event] = (), after: str = "") -> None:
         """Write all that is not written, with the position; what cannot be written stays in memory.
 
-        In the same go the tables that follow the ledger take events, if they are where those begin: at the event with
-        the hash `after`. Without a position, nothing else is done.
+        In the same transaction the tables that follow the ledger take events, if they are where those begin: at the
+        event with the hash `after`. Without a position, nothing else is done.
         """
 
     def pin(self, seq: int) -> bool:
@@ -172,13 +172,8 @@ class LedgerMetadata:
             erasing={int(seq): list(lines) for seq, lines in raw["erasing"].items()}, erasures=raw["erasures"],
             copies=list(raw["copies"]), abandoned=[(seq, hashed) for seq, hashed in raw["abandoned"]],
             epoch=raw["epoch"], callers=raw["callers"], strange=raw["strange"],
-            times=Times.load(raw["times"]), sealed_state=_pair(raw["state"]),
+            times=Times.load(raw["times"]), sealed_state=(int(raw["state"][0]), str(raw["state"][1])),
         )  # fmt: skip
-
-
-def _pair(raw: Any) -> tuple[int, str]:
-    seq, digest = raw
-    return int(seq), str(digest)
 
 
 def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:

@@ -10,8 +10,7 @@ line's bytes up to `,"hash":`, so it covers the header, the digest and the link 
 raw bytes: nothing is re-serialised, so it is the same in any language. The Merkle leaf is that same hashed slice.
 
 Lines are split at the byte \\n alone. The header holds no personal text and is strict enough to be read by one
-regular expression, so no two readers can disagree. Erasure replaces `data` by `null` and spaces of the
-same length; header, hash, tree and offsets stay as they were.
+regular expression, so no two readers can disagree. How a line is erased: see `folder/erase_everywhere`.
 """
 
 from __future__ import annotations

@@ -35,7 +35,6 @@ _NODE = sha256(b"\x01")
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """The leaf of `data`."""
     leaf = _LEAF.copy()
     leaf.update(data)
     return leaf.digest()

@@ -91,9 +91,9 @@ class Ledger(Protocol):
         """The same as events, those that others wrote among them; erased ones have no body."""
 
     def recorded(self, seqs: Iterable[int]) -> dict[int, Event | None]:
-        """The events of these numbers, to compare with; one that the next line does not follow is left out.
+        """The events of these numbers, in today's shape; one that the next line does not follow is left out.
 
-        None: its line was moved away; -1 has this value where any was.
+        None: its line was moved away; -1 has this value where any was. Damaged, if a line is not as it was written.
         """
 
     def hash_at(self, seq: int) -> str | None:
@@ -126,10 +126,13 @@ class Ledger(Protocol):
         """Record `drafts` as they are."""
 
     def batch(self) -> AbstractContextManager[None]:
-        """All writes of the block become one atomic group: on disk when the block ends, or not at all."""
+        """All writes of the block become one atomic group: on disk when the block ends, or not at all.
+
+        The folder is locked meanwhile, so keep the block short. An exception in it undoes everything.
+        """
 
     def in_batch(self) -> bool:
-        """True if this thread has a batch open."""
+        """True if this thread has a batch open. Other threads wait."""
 
     # -- maintenance -------------------------------------------------------------------------------------------------
 
@@ -140,13 +143,13 @@ class Ledger(Protocol):
         """
 
     def compact(self) -> int:
-        """Close the live segment; return how many events of callers it holds."""
+        """Close the live segment, which is kept whole in `sealed/`; return how many events of callers it holds."""
 
     def prune(self, to: Path) -> list[Path]:
-        """Move the closed segments to the folder `to`, and return their new paths."""
+        """Move the closed segments to the folder `to`, and return their new paths. A state file stands for them."""
 
     def back_up(self, to: Path | None = None) -> Path:
-        """Make a consistent copy, and return its place."""
+        """Make a consistent copy under `backup/`, or under `to`, and return its place."""
 
     def keep_checkpoint(self, note: str) -> None:
         """Keep a signed note beside the ledger, if it may be written."""

@@ -2,9 +2,6 @@
 
 It follows from the ledger, so it is never repaired: a wrong one is removed and rebuilt. So a file may lose its name
 while somebody has it open: see `is_in_place`.
-
-On a full disk SQLite cannot even read: it makes files next to the one that it opens. A reader is served from memory
-then: `copy_of` copies the rows from the file without making any.
 """
 
 from __future__ import annotations

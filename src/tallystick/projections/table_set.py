@@ -15,7 +15,7 @@ import os
 import re
 import sqlite3
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,9 @@ import orjson
 
 from tallystick.projections.database import IN_MEMORY, PATIENCE, inode_of, run_patiently, transaction
 from tallystick.records.event import Event
+from tallystick.records.policy import DEFAULT
+from tallystick.state.beliefs import CurrentVersion
+from tallystick.state.episodes import EpisodeRef
 from tallystick.state.sessions import ActiveHours
 
 POSITIONS = (
@@ -320,3 +323,82 @@ class Pending:
         names = self._db.execute(f"SELECT id FROM {self._asked} WHERE review = ?", (body["review"],)).fetchall()
         self._db.execute(f"DELETE FROM {self._asked} WHERE review = ?", (body["review"],))
         return [found for (name,) in names if body["answer"] == "approve" and (found := self.take(name))]
+
+
+# -- reading from `state.db` without opening it for writing ------------------------------------------------------------
+# A position is a witness: no table can have applied an event that the ledger never had. A file that cannot be read is
+# not a witness, and no problem either: it is rebuilt.
+
+_FURTHEST = """SELECT seq, hash, (SELECT saved ->> '$.standing.ledger' FROM positions WHERE name = 'state')
+    FROM positions ORDER BY seq DESC LIMIT 1"""
+_ENTITIES = "SELECT count(DISTINCT about) FROM index_sources WHERE user = ? AND about != ''"  # all of it is in an index
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def peek(path: Path, ledger: str = "") -> tuple[int, str] | None:
+    """The last event that any table has applied, and its hash; None if that is unknown, or of another ledger."""
+    row = _first_row(path, _FURTHEST)
+    if not row or not isinstance(row[0], int) or not is_hash(row[1]) or (ledger and row[2] not in (None, ledger)):
+        return None
+    return row[0], row[1]
+
+
+def has_followed(path: Path, name: str) -> bool:
+    return _first_row(path, "SELECT 1 FROM positions WHERE name = ?", name) is not None
+
+
+def entities(path: Path, user: str) -> int | None:
+    """The number of entities that a user's beliefs were ever about, in the index; None if that is unknown."""
+    row = _first_row(path, _ENTITIES, user)
+    return int(row[0]) if row else None
+
+
+def _first_row(path: Path, statement: str, *values: str) -> tuple[Any, ...] | None:
+    if not os.path.exists(path):
+        return None
+    try:
+        with closing(_connect(path, writable=False)) as connection:
+            row: tuple[Any, ...] | None = connection.execute(statement, values).fetchone()
+            return row
+    except (sqlite3.Error, ValueError):  # bytes that are not text
+        return None
+
+
+def is_hash(value: object) -> bool:
+    """True if it can be an event's hash. Anything else in its place is damage, and not a witness."""
+    return isinstance(value, str) and _HASH.match(value) is not None
+
+
+# -- what the ledger says, for those who serve rows: nothing is served that was never recorded -------------------------
+# Rows may be edited by whoever can write their file. So before words leave, they are compared with the event that
+# recorded them: the words themselves, whose they are, who said them, and what released them from quarantine.
+
+NO_EVENT = Event(-1, "", "", "", "", "", None)  # in place of an event that is not there, or not as it was written
+
+
+class LedgerView(NamedTuple):
+    """One open ledger, and its state."""
+
+    end: int  # its last event
+    has_doubts: bool  # about the times of events
+    recorded: Callable[[Iterable[int]], Mapping[int, Event | None]]  # events by number; None: they were moved away
+    held: Callable[[str], CurrentVersion | EpisodeRef | None]  # what the state says of a version, or of an episode
+    is_clear: Callable[[str], bool]  # whether a version or an episode was approved, or corroborated
+    is_distrusted: Callable[[Event, Mapping[str, Any]], bool]  # whether a user distrusts who stated this there
+    front: Callable[[str, str], Mapping[str, Any]]  # what is said of the page of a user about an entity
+    names: Callable[[str, str], Collection[str]]  # the names of an entity of a user, now and before
+
+    def is_released(self, event: Event) -> bool:
+        """True if what an event states may be shown: it was never quarantined, or somebody approved it."""
+        body = event.body or {}
+        if said_in(event).get("trust", "human") not in DEFAULT.quarantined or "approved" in body:
+            return True
+        name = body["belief"]["id"] if "belief" in body else event.id
+        return any(map(self.is_clear, (name, *body.get("replaces", ()))))
+
+
+def said_in(event: Event) -> Mapping[str, Any]:
+    """The belief or the episode that an event states; empty, if it states none."""
+    body = event.body or {}
+    said: Mapping[str, Any] = body.get("belief") or body.get("episode") or {}
+    return said

@@ -21,8 +21,7 @@ import orjson
 from numpy.typing import NDArray
 
 from tallystick.projections.index import statements as sql
-from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.recorded import must_be_recorded
+from tallystick.projections.index.file import IndexFile, must_be_recorded
 from tallystick.projections.index.rows import BACK, STANDARD, WITHHELD, Source, is_constitutional
 from tallystick.projections.index.search import NOW, Scope, SourceRow, count_of, count_on
 from tallystick.projections.index.segmentation import has_no_spaces

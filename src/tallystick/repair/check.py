@@ -19,8 +19,8 @@ from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.folder.backup import check_copy
 from tallystick.ledger.folder.chain import Chain
 from tallystick.ledger.folder.erase_everywhere import is_foreign
-from tallystick.ledger.folder.genesis import is_prepared
 from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.recover import is_prepared
 from tallystick.ledger.folder.verify import verify
 from tallystick.ledger.lock import Witness, read_locked
 from tallystick.ledger.settings_file import read_toml

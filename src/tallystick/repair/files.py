@@ -19,7 +19,7 @@ _OF_A_COPY = frozenset({"events.wal", "tallystick.toml", "snapshot.json", "check
 _KEPT = re.compile(r"(torn|damaged|chronomemory|state)-")
 _SET_ASIDE = re.compile(r"(torn|damaged)-")
 _NEW = ".new"
-_VECTORS = re.compile(r"[0-9a-f]{24}(\.json|-[0-9a-f]{16}\.(rows|f32|near))\Z|lock\Z")
+_VECTORS = re.compile(r"[0-9a-f]{24}(\.json|-[0-9a-f]{16}\.(rows|f32|near|mark))\Z|lock\Z")
 
 
 def half_made(folder: Folder) -> list[Path]:
@@ -115,7 +115,6 @@ def wide(folder: Folder) -> Iterator[tuple[Path, int]]:
 
 
 def narrow(path: Path) -> None:
-    """Make `path` private to its owner."""
     try:
         os.chmod(path, path.stat().st_mode & 0o700)
     except PermissionError:

@@ -147,9 +147,7 @@ _CODES = {
     "old-ledger": _note("the folder was written by chronomemory", "tallystick backup: it is imported, then copied"),
     "foreign-file": _note("a file that does not belong to the memory", "move it elsewhere if it should not be there"),
 }  # fmt: skip
-CODES = {
-    name: replace(code, remedy=code.remedy or f"tallystick repair {name}") for name, code in _CODES.items()
-}
+CODES = {name: replace(code, remedy=code.remedy or f"tallystick repair {name}") for name, code in _CODES.items()}
 
 # Found by rebuilding derived files and comparing: this takes much longer than all the rest.
 OF_INDEX = frozenset({"state-ahead", "index-damaged", "index-differs", "block-loose"})
@@ -181,7 +179,6 @@ def limited(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def check_codes(codes: Iterable[str]) -> None:
-    """Refuse an unknown code."""
     for code in codes:
         if code not in CODES:
             raise Refused(f"unknown code {code!r}; the codes are {', '.join(CODES)}")

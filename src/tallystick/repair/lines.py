@@ -21,9 +21,6 @@ The order on disk: the damaged bytes are kept under `sealed/damaged-…`; the ne
 place. Only then are sealed files put back or emptied. A crash before the rename leaves everything as it was; after it,
 a file that is still to be put back is found damaged again, and data that is still to be emptied is on record as given
 up.
-
-If events get other places, the repair event names the head that was left behind, as a restore does: the witness in the
-lock file may still name that one if the process dies before replacing it.
 """
 
 import os
@@ -37,10 +34,11 @@ from typing import Any
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, append, copy, remove_all, remove_if_there, write_new
-from tallystick.ledger.folder import genesis as begin, sealed_state
+from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
 from tallystick.ledger.folder.layout import Folder, free_name
+from tallystick.ledger.folder.recover import ledger_id
 from tallystick.ledger.folder.scan import Place, scan, scan_path
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
@@ -129,7 +127,6 @@ class Cure:
         yield path, at, self.place.offset
 
     def lines(self) -> Iterator[bytes]:
-        """The lines of the repaired file."""
         for piece in self.pieces():
             yield from (raw for _, raw in file_lines(*piece))
 
@@ -406,7 +403,7 @@ def _seal(found: Operation) -> dict[str, Any]:
 
 def _identity(look: Look) -> str:
     """The id of the ledger: from a first line, its own or a backup's, or from a state file; else from what is left."""
-    names = [look.survey.standing.ledger, begin.ledger_id(look.folder), *map(begin.ledger_id, reversed(look.good))]
+    names = [look.survey.standing.ledger, ledger_id(look.folder), *map(ledger_id, reversed(look.good))]
     names += [str(each.standing["ledger"]) for each in sealed_state.found_in(look.folder)]
     names.append(ledger_in_state(look.folder.state))
     left = _LEDGER.search(first_line(look.folder.wal))
@@ -421,7 +418,7 @@ def _bodies(found: Operation, kept: list[str], lines: list[str]) -> list[dict[st
         "again": len(live.behind.again),
         "healed": sum(len(cure.healed) for cure in found.cures),
     }  # fmt: skip
-    if live.broken:  # the head that is left behind: the witness, if the chain no longer has it; else the last line
+    if live.broken:  # the head left behind, which the lock file may still name, as after a restore: else the last line
         seq, hashed = (witness.seq, witness.hash) if witness and witness.seq > live.place.seq else live.behind.last
         first |= {"after": live.place.seq, "abandoned": {"seq": seq, "hash": hashed}}
     parts = [lines[at : at + PER_EVENT] for at in range(0, max(len(lines), 1), PER_EVENT)]

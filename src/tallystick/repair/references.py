@@ -30,9 +30,8 @@ from tallystick.records.event import Draft, Event
 from tallystick.records.fact import sources_in, trimmed
 from tallystick.records.graph.nodes import MemoryNode
 from tallystick.repair.findings import Finding, found
-from tallystick.state.beliefs import Beliefs
+from tallystick.state.beliefs import Beliefs, CurrentVersion
 from tallystick.state.tables import Table, Tables, TablesInMemory, codec_of
-from tallystick.state.version import CurrentVersion
 
 EVIDENCE, RESTS, REPLACES, ORPHAN = "evidence-dangling", "rests-on-nothing", "replaces-nothing", "event-orphaned"
 PATH, EDGE = "path-orphaned", "edge-loose"
@@ -281,7 +280,6 @@ class Surveyor:
         yield from missing.values()
 
     def rings(self, state: Beliefs) -> Iterator[Ring]:
-        """The rings of references."""
         below = {belief.ref: names for belief, names in _resting(state)}
         wanted = {name for names in below.values() for name in names}
         refs = {name: held.ref for name in wanted if (held := state.version(name))}

@@ -20,10 +20,11 @@ from pathlib import Path
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import LedgerMetadata, fold_line
-from tallystick.ledger.folder import recover, sealed_state
+from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.load import REFUSED_WRITE, based_on
+from tallystick.ledger.folder.recover import Verdict, judge
 from tallystick.ledger.folder.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
 from tallystick.ledger.lock import Witness
 from tallystick.projections.tables.file import StateFile
@@ -107,8 +108,8 @@ class Survey:
     gaps: list[tuple[int, int]] = field(default_factory=list)  # first and last event that are not here
     overlapping: list[Path] = field(default_factory=list)
     unreadable: list[tuple[Path, str]] = field(default_factory=list)
-    verdict: recover.Verdict | None = None  # on the live segment; None if there is none
-    torn: recover.Verdict | None = None  # the live segment ends in a write that was never acknowledged
+    verdict: Verdict | None = None  # on the live segment; None if there is none
+    torn: Verdict | None = None  # the live segment ends in a write that was never acknowledged
     named: set[str] = field(default_factory=set)  # lines that lost their data on the record
     empty: set[str] = field(default_factory=set)  # those of them that have been overwritten
     standing: LedgerMetadata = field(default_factory=LedgerMetadata)
@@ -308,11 +309,11 @@ def _judge(survey: Survey, reading: Reading) -> None:
         witness = witness._replace(length=-1)  # it is the length of an earlier segment
     with open(reading.path, "rb") as file:
         fd = file.fileno()
-        survey.verdict = recover.judge(fd, reading.size, found, found.first_bad(survey.named), witness)
-        links = recover.judge(fd, reading.size, found, found.bad, witness)
+        survey.verdict = judge(fd, reading.size, found, found.first_bad(survey.named), witness)
+        links = judge(fd, reading.size, found, found.bad, witness)
         refused = os.fstat(fd).st_size > reading.size
     if refused and links.kind == "clean":
-        links = recover.Verdict("torn", links.end, REFUSED_WRITE)
+        links = Verdict("torn", links.end, REFUSED_WRITE)
     torn = [verdict for verdict in (survey.verdict, links) if verdict.kind == "torn"]
     if torn:
         survey.torn, reading.beyond = torn[0], []

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tallystick.ledger.checkpoint import IN_FOLDER, Claim, Keyring, claim_of, is_ledger_id, opened, verifier_of
-from tallystick.ledger.folder.genesis import ledger_id
 from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.recover import ledger_id
 from tallystick.ledger.folder.verify import verify
 from tallystick.ledger.lock import PIN, Witness
 from tallystick.records.errors import Damaged, Refused

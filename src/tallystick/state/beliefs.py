@@ -13,25 +13,134 @@ erasure reaches every copy of the words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import dropwhile
+from sys import intern
 from typing import Any, NamedTuple
 
 import orjson
 
 from tallystick.records import ids
-from tallystick.records.belief import OWNER
+from tallystick.records.belief import OWNER, Belief, thawed
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
-from tallystick.records.fact import grown
+from tallystick.records.fact import grown, sources_in, view_of, without_steps
+from tallystick.records.json import to_keep
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
-from tallystick.state.part import Part, follows
 from tallystick.state.paths import Paths
-from tallystick.state.tables import TUPLE, Table, Tables, TablesInMemory, codec_of, ordinal
-from tallystick.state.version import CODEC, STEPS, CurrentVersion, claim, is_stated, sets_of, step
+from tallystick.state.tables import SHORT, TUPLE, Codec, Part, Table, Tables, TablesInMemory, codec_of, follows, ordinal
 
-SHORT = 6  # characters of an id that name it where that is enough
+
+class CurrentVersion(NamedTuple):
+    """The current version of one belief. `ref`, its first version's id, is its identity."""
+
+    ref: str
+    line: bytes  # as it is kept: [what was recorded, ref, first, seq, at, words, by]
+    key: str
+    user: str
+    path: str
+    kind: str
+    status: str
+    confidence: float
+    first: int  # the event that recorded its first version
+    seq: int
+    at: str
+    words: int  # the number of changes of its words
+    by: str  # who recorded or withdrew it
+
+    def belief(self) -> Belief:
+        return Belief.just(thawed(self.body()), self.seq, self.at)
+
+    def is_fact(self) -> bool:
+        """True if it has a triple or a lineage."""
+        return _is_fact(self.body())
+
+    def body(self) -> dict[str, Any]:
+        body: dict[str, Any] = orjson.loads(self.line)[0]
+        return body
+
+    @classmethod
+    def of(
+        cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str
+    ) -> CurrentVersion:  # fmt: skip
+        line = to_keep(orjson.dumps([body, ref, first, seq, at, words, by]))
+        return cls._of(line, body, ref, first, seq, at, words, by)
+
+    @classmethod
+    def read(cls, line: bytes) -> CurrentVersion:
+        return cls._of(line, *orjson.loads(line))
+
+    @classmethod
+    def _of(
+        cls, line: bytes, body: dict[str, Any], ref: str, first: int, seq: int, at: str, words: int, by: str
+    ) -> CurrentVersion:
+        get = body.get
+        return cls(
+            ref, line, body["key"], intern(get("user", OWNER)), intern(get("path", "")), intern(get("kind", "fact")),
+            intern(get("status", "active")), body["confidence"], first, seq, at, words, intern(by),
+        )  # fmt: skip
+
+
+def is_stated(ref: str, held: CurrentVersion, events: Sequence[Event]) -> bool:
+    """True if a belief is as these events say: stated by one of them, and perhaps withdrawn since by the last."""
+    last, stated = events[-1], next((each for each in reversed(events) if each.op in _STATED), None)
+    if stated is None or stated.body is None or last.body is None or ref != held.ref:
+        return False
+    said, body = stated.body["belief"], held.body()
+    status, reason = said.get("status", "active"), said.get("reason")
+    if last is not stated:
+        status, reason = _WITHDRAWN.get(last.op, ""), last.body.get("reason") or None
+    return (
+        (held.seq, held.at, held.by) == (last.seq, last.ts, last.by)
+        and (held.status, body.get("reason")) == (status, reason)
+        and _plain(body) == _plain(said)
+    )
+
+
+def _plain(body: dict[str, Any]) -> dict[str, Any]:
+    """What a version says, without what later events change: its status, and the steps that led to it."""
+    rest = {name: value for name, value in body.items() if name not in ("status", "reason", "views")}
+    return {**rest, "views": without_steps(body.get("views", {}))}
+
+
+_STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
+_WITHDRAWN = {BELIEF_TOMBSTONE: "tombstone", BELIEF_INVALIDATE: "invalidated"}
+CODEC = Codec(lambda held: held.line, CurrentVersion.read)
+STEPS = 100
+
+
+def step(confidence: float) -> str:
+    return f"{int(confidence * STEPS):03d}"
+
+
+def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    """The sets that a belief is found in: what they are about, the user, the value, and the belief's first event."""
+    user, first = held.user, ordinal(held.first)
+    sets = [
+        ("kind", user, held.kind, first), ("status", user, held.status, first),
+        ("confidence", user, step(held.confidence), first),
+    ]  # fmt: skip
+    triple, views = body.get("triple"), body.get("views")
+    if held.path:
+        sets.append(("path", user, held.path, first))
+    if triple:
+        sets.append(("claim", user, claim(held.path, body.get("agent", ""), triple[0], triple[1]), first))
+        sets.append(("subject", user, triple[0], first))
+    if views:
+        sets += [("episode", user, source, first) for source in sources_in(views)]
+    if _is_fact(body):
+        sets.append(("fact", user, "", first))
+    return sets
+
+
+def _is_fact(body: dict[str, Any]) -> bool:
+    return bool(body.get("triple") or view_of(body.get("views") or {}))
+
+
+def claim(path: str, agent: str, subject: str, predicate: str) -> str:
+    """The name of the set of facts about one question."""
+    return orjson.dumps((path, agent, subject, predicate)).decode()
 
 
 class _Name(NamedTuple):
@@ -500,15 +609,9 @@ class Beliefs(Part):
         return sorted(filter(None, map(self._current.get, refs)), key=lambda held: held.first)
 
     def query(
-        self,
-        *,
-        user: str = OWNER,
-        path: str = "",
-        kind: str | None = None,
-        status: str = "active",
-        min_confidence: float | None = None,
-        where: Callable[[CurrentVersion], bool] | None = None,
-    ) -> list[CurrentVersion]:
+        self, *, user: str = OWNER, path: str = "", kind: str | None = None, status: str = "active",
+        min_confidence: float | None = None, where: Callable[[CurrentVersion], bool] | None = None,
+    ) -> list[CurrentVersion]:  # fmt: skip
         """The matching beliefs, oldest first. Reads the smallest of the sets that may hold them. `status=""` is any."""
         sight = self.paths.lineage(user, path, self._at)
         found = self._in_order(self._smallest_set(user, kind, status, min_confidence))
@@ -530,7 +633,8 @@ class Beliefs(Part):
         sets: list[list[tuple[str, ...]]] = [[("kind", user, kind)]] if kind is not None else []
         sets += [[("status", user, status)]] if status else []
         if least is not None:
-            sets.append([("confidence", user, f"{each:03d}") for each in range(int(step(_share(least))), STEPS + 1)])
+            lowest = int(step(min(max(least, 0.0), 1.0)))
+            sets.append([("confidence", user, f"{each:03d}") for each in range(lowest, STEPS + 1)])
         smallest: list[tuple[str, ...]] = [("status", user)]
         size: int | None = None
         for each in sets:
@@ -551,10 +655,6 @@ class Beliefs(Part):
         """The number of active beliefs of the root that were first stated after an event."""
         fresh = list(self._sets.values("status", user, "active", after=ordinal(seq)))
         return sum(not held.path for held in self._in_order(fresh))
-
-
-def _share(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
 
 
 def gist_of(belief: Mapping[str, Any]) -> str:

@@ -19,10 +19,8 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.ids import SHORT_EVENT_ID
 from tallystick.records.operations import EPISODE_PUT, EPISODE_RETRACT, ERASE
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import Table, Tables, codec_of, ordinal
+from tallystick.state.tables import SHORT, Part, Table, Tables, codec_of, follows, ordinal
 
-SHORT = 6  # characters of an id that name it where that is enough
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -119,7 +117,6 @@ class Episodes(Part):
         return ref
 
     def name_of(self, source: str) -> str:
-        """The author's name for the episode of an event."""
         return self._ref(source).name
 
     def of(self, source: str) -> EpisodeRef | None:
@@ -163,7 +160,6 @@ class Episodes(Part):
 
 
 def ref_of(event: Event) -> EpisodeRef:
-    """The episode that an event recorded."""
     episode = (event.body or {})["episode"]
     return EpisodeRef(
         event.id, event.seq, episode.get("session", ""), episode.get("agent", ""), gist_of(episode),

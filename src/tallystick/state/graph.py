@@ -25,21 +25,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tallystick.records import operations as ops
 from tallystick.records.event import Event
-from tallystick.records.operations import (
-    ERASE,
-    GRAPH_DISMISS,
-    GRAPH_MERGE,
-    GRAPH_PROPOSE,
-    GRAPH_PUT,
-    GRAPH_UNMERGE,
-    RELATION_PUT,
-)
 from tallystick.records.policy import DEFAULT
 from tallystick.records.recall import Related
 from tallystick.records.schema import WRITER_TRUST
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import Table, Tables, by_name
+from tallystick.state.tables import Part, Table, Tables, by_name, follows
 
 
 class GraphBook(Part):
@@ -49,7 +40,7 @@ class GraphBook(Part):
         self._first: Table[int] = tables.table("graph.first")  # by user
         self._last: Table[int] = tables.table("graph.last")
 
-    @follows(GRAPH_PUT, GRAPH_MERGE, GRAPH_UNMERGE, GRAPH_PROPOSE, GRAPH_DISMISS)
+    @follows(ops.GRAPH_PUT, ops.GRAPH_MERGE, ops.GRAPH_UNMERGE, ops.GRAPH_PROPOSE, ops.GRAPH_DISMISS)
     def _follow(self, event: Event, body: dict[str, Any]) -> None:
         if body["user"] not in self._first:
             self._first.set(body["user"], event.seq)
@@ -68,7 +59,6 @@ class GraphBook(Part):
 _Key = tuple[str, str, str, str]  # user, path, and the two ids, the smaller first
 
 
-
 def _related(*, ids: list[str], **fields: Any) -> Related:
     return Related(ids=(ids[0], ids[1]), **fields)
 
@@ -84,7 +74,7 @@ def related_in(event: Event) -> Related:
 
 
 def _is_related(key: _Key, related: Related, events: Sequence[Event]) -> bool:
-    is_so = events[-1].op == RELATION_PUT and related == related_in(events[-1])
+    is_so = events[-1].op == ops.RELATION_PUT and related == related_in(events[-1])
     return is_so and key == _key(related.user, related.path, *related.ids)
 
 
@@ -95,7 +85,7 @@ class Relations(Part):
         self._related: Table[Related] = tables.table("relation", by_name(_related), _is_related)  # by `_Key`
         self._about: Table[str] = tables.table("relation.about")  # (a memory's id, or the event's, *key)
 
-    @follows(RELATION_PUT)
+    @follows(ops.RELATION_PUT)
     def _relate(self, event: Event, _: dict[str, Any]) -> None:
         related = related_in(event)
         if related.trust in DEFAULT.quarantined:
@@ -113,14 +103,13 @@ class Relations(Part):
             for name in (*each.ids, each.event):
                 self._about.drop((name, *key))
 
-    @follows(ERASE)
+    @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
         for name in body.get("ids", ()):
             for key in [key for key, _ in self._about.under(name)]:
                 self._remove(key[1:])
 
     def find(self, user: str, path: str, one: str, other: str) -> Related | None:
-        """The relation of two memories on a path."""
         return self._related.get(_key(user, path, one, other))
 
     def of(self, name: str, user: str, paths: Iterable[str]) -> list[Related]:

@@ -13,8 +13,7 @@ from tallystick.records.belief import OWNER, Change, Moment, Version, Why
 from tallystick.records.clock import parse_moment, stamp
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
-from tallystick.state.beliefs import Beliefs
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import Beliefs, CurrentVersion
 
 _FEW = 32  # names that are looked for in the bytes of a line
 _ESCAPED = frozenset('"\\/')

@@ -17,8 +17,7 @@ from typing import NamedTuple
 from tallystick.records.event import Event
 from tallystick.records.operations import IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.transfer import IMPORT
-from tallystick.state.part import Part
-from tallystick.state.tables import TUPLE, Table, Tables, codec_of, ordinal
+from tallystick.state.tables import TUPLE, Part, Table, Tables, codec_of, ordinal
 
 
 def source_of(memory: str) -> str:

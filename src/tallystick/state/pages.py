@@ -18,12 +18,10 @@ from typing import Any
 from tallystick.records.event import Event
 from tallystick.records.operations import ERASE, PAGE_CLEAN, PAGE_COMPACT, PAGE_PUT, PAGE_RENAME
 from tallystick.records.page import NOTES
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, TUPLE, Table, Tables, ordinal
+from tallystick.state.tables import PLAIN, TUPLE, Part, Table, Tables, follows, ordinal
 
 PAGE_EDIT = "page:edit"  # the source of edits in the file of a page
 
-FIELDS = ("description", "title", "tags", "status", "needs_compact", "created", "reason")
 PROFILE, PREFERENCES = "user-profile", "user-preferences"
 USUAL: dict[str, dict[str, Any]] = {  # the pages of a new memory
     PROFILE: {"description": "Who the user is: identity and background", "tags": ["identity", "background"]},
@@ -110,11 +108,9 @@ class Pages(Part):
     # -- reading -----------------------------------------------------------------------------------------------------
 
     def front(self, user: str, about: str) -> Mapping[str, Any]:
-        """The fields of a page; empty, if none were recorded."""
         return self._fronts.get((user, about)) or {}
 
     def fronts(self) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
-        """The fields of every page that has some, by user and entity."""
         return self._fronts.under()
 
     def names(self, user: str, about: str, until: float = inf) -> Iterator[tuple[str, float, float]]:
@@ -141,5 +137,4 @@ class Pages(Part):
         return -1 if cleaned is None else cleaned
 
     def is_erased(self, name: str) -> bool:
-        """True if that entry was erased."""
         return name in self._erased

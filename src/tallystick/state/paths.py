@@ -24,8 +24,7 @@ from tallystick.records.event import Event
 from tallystick.records.operations import ERASE, PATH_ABANDON, PATH_BRANCH, PATH_COMPACT, PATH_MERGE, PATH_REOPEN
 from tallystick.records.path import ABANDONED, CLOSED, MAIN, MERGED, OPEN, ROOT, MemoryPath, shown
 from tallystick.records.schema import WRITER_TRUST
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import TUPLE, Codec, Table, Tables, codec_of, ordinal
+from tallystick.state.tables import TUPLE, Codec, Part, Table, Tables, codec_of, follows, ordinal
 
 _Place = tuple[str, str]  # user, path
 
@@ -309,7 +308,6 @@ class Paths(Part):
         return end.seq if end else -1
 
     def _moments(self, place: _Place) -> list[tuple[int, str]]:
-        """The events and times on a path."""
         return [(int(seq), at) for (_, _, seq, _), at in self._events.under(*place)]
 
     def home(self, user: str, path: str) -> str | None:

@@ -26,10 +26,8 @@ from tallystick.records.event import Event
 from tallystick.records.fact import sources_in
 from tallystick.records.json import to_keep
 from tallystick.records.review import OUTCOMES, Action, Review
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, Codec, Table, Tables, ordinal
+from tallystick.state.tables import PLAIN, SHORT, Codec, Part, Table, Tables, follows, ordinal
 
-SHORT = 6  # characters of an id that name it where that is enough
 # Why a review is stale.
 CHANGED, REVISED = "it has changed since the request", "it was revised"
 PATH_MERGED, ENDED = "its path was merged", "it is no longer active"
@@ -223,7 +221,6 @@ class Reviews(Part):
         return [review for review in found if not (now and review.is_granted(now))]
 
     def all(self, user: str = OWNER) -> list[Review]:
-        """Every review, answered or not, oldest first."""
         return self._of(user, tuple(OUTCOMES.values()) + ("waiting",))
 
     def _of(self, user: str, statuses: tuple[str, ...]) -> list[Review]:
@@ -258,7 +255,6 @@ class Reviews(Part):
         return sorted(found, key=lambda review: review.seq)
 
     def is_approved(self, version: str) -> bool:
-        """True if this version of a belief is approved."""
         return version in self._approved
 
     def approval_of(self, version: str) -> str:
@@ -326,7 +322,4 @@ def _refusal_key(refusal: Refusal) -> tuple[str, str]:
 
 def is_recent(at: str, now: str) -> bool:
     """True if a time is within an hour of `now`."""
-    return abs(datetime.fromisoformat(now) - datetime.fromisoformat(at)) < _AN_HOUR
-
-
-_AN_HOUR = timedelta(hours=1)
+    return abs(datetime.fromisoformat(now) - datetime.fromisoformat(at)) < timedelta(hours=1)

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, ERASE, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.records.rule import ConsolidationRule, Finding
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import TUPLE, Table, Tables, codec_of, ordinal
+from tallystick.state.tables import TUPLE, Part, Table, Tables, codec_of, follows, ordinal
 
 _FINDINGS = 1_000  # kept for each user; the ledger has them all
 
@@ -65,10 +64,10 @@ class Rules(Part):
         self._kept.drop((user, name))
         if body.get("again"):
             self._marks.drop((user, name))
-            self._drop_found(user, lambda each: each.rule == name)
+            self._drop_found(lambda each: each.rule == name, user)
 
-    def _drop_found(self, user: str, which: Callable[[Finding], bool]) -> None:
-        for key, each in list(self._found.under(user)):
+    def _drop_found(self, which: Callable[[Finding], bool], *user: str) -> None:
+        for key, each in list(self._found.under(*user)):
             if which(each):
                 self._found.drop(key)
 
@@ -99,9 +98,7 @@ class Rules(Part):
         for source in gone:
             self._noted.drop(source)
         if gone:
-            for key, each in list(self._found.under()):
-                if each.source in gone:
-                    self._found.drop(key)
+            self._drop_found(lambda each: each.source in gone)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -135,7 +132,6 @@ class Rules(Part):
 
 
 def finding_in(event: Event) -> Finding:
-    """The finding that an event records."""
     body = event.body or {}
     return Finding(body["id"], body["ids"][0], body["reason"], event.seq)
 

@@ -23,8 +23,7 @@ from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.event import TIME, Event
 from tallystick.records.recall import has_words
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, Table, Tables, codec_of, ordinal
+from tallystick.state.tables import PLAIN, Part, Table, Tables, codec_of, follows, ordinal
 
 IDLE = 1.0  # hours of silence that still count as work
 LONGEST = 24.0  # hours that the end of a session can add
@@ -39,7 +38,6 @@ class ActiveHours(NamedTuple):
     last: str = ""  # the time of its last event
 
     def after(self, event: Event) -> ActiveHours:
-        """The clock after `event`."""
         if event.op == ops.SESSION_START:  # also an erased one
             name = str(event.body["session"]) if event.body is not None else event.id
             return ActiveHours(self.hours, name, event.by, event.ts)
@@ -91,12 +89,10 @@ class Work(Part):
 
     @property
     def frames(self) -> dict[str, dict[str, Any]]:
-        """The recorded frames, by name."""
         return dict(self._frames.under())
 
     @property
     def config(self) -> dict[str, str]:
-        """The recorded settings."""
         return dict(self._config.under())
 
     @follows(ops.SESSION_START, ops.SESSION_END)

@@ -22,8 +22,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.records.trust import NONE, Distrust
-from tallystick.state.part import Part, follows
-from tallystick.state.tables import PLAIN, TUPLE, Table, Tables, by_name, codec_of
+from tallystick.state.tables import PLAIN, TUPLE, Part, Table, Tables, by_name, codec_of, follows
 from tallystick.text.fingerprint import exactly
 
 AS_A_PERSON = "human "
@@ -185,7 +184,6 @@ def _is_corroborated(name: str, seq: int, events: Sequence[Event]) -> bool:
 
 
 def distrust_of(event: Event) -> Distrust:
-    """The distrust that an event records."""
     body = event.body or {}
     return Distrust(
         source=body["source"], user=body["user"], since=body.get("since", ""), first=body.get("first", 0),

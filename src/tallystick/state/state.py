@@ -13,13 +13,12 @@ from tallystick.state.episodes import Episodes
 from tallystick.state.graph import GraphBook, Relations
 from tallystick.state.imports import Taken
 from tallystick.state.pages import Pages
-from tallystick.state.part import Part
 from tallystick.state.paths import Paths
 from tallystick.state.reviews import Reviews
 from tallystick.state.rules import Rules
 from tallystick.state.sessions import Uses, Work
 from tallystick.state.sources import Distrusts
-from tallystick.state.tables import Table, Tables, TablesInMemory
+from tallystick.state.tables import Part, Table, Tables, TablesInMemory
 
 _CHANGE_NOTHING = (  # of what is remembered
     RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1",

@@ -1,4 +1,4 @@
-"""Tables: the rows of a state, by key.
+"""Tables, the rows of a state by key; and its parts, each with tables that follow events.
 
 A key is a string, or a tuple of strings; the rows under a prefix of such a tuple are in the order of their keys. A
 value is never changed in place: `set` replaces it, so that `rollback` can put the old one back. Here the rows are in
@@ -8,17 +8,19 @@ memory; `projections/tables` keeps the same rows in SQLite, and of some tables a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import orjson
 
 from tallystick.records.event import Event
 
 V = TypeVar("V")
+F = TypeVar("F", bound=Callable[..., None])
 # Whether a key and its value are what these events say; None: what they rest on is gone.
 Agrees = Callable[[Any, Any, Sequence[Event]], bool | None]
 Key = Any  # a string, or a tuple of strings: the same kind for all rows of a table
 
+SHORT = 6  # characters of an id that name it where that is enough
 _GONE = object()
 
 
@@ -238,24 +240,6 @@ class TablesInMemory(Undo):
             table.clear()
 
 
-def dump(tables: Tables) -> Iterator[bytes]:
-    """Every row as JSON: the table, the key, the value."""
-    for name, table in tables.tables.items():
-        encode = table.codec.dump
-        for key, value in table.under():
-            yield orjson.dumps([name, key, orjson.Fragment(encode(value))])
-
-
-def load(tables: Tables, rows: Iterable[bytes]) -> None:
-    """Replace all with rows that `dump` gave. ValueError, if one is of a table that is not known."""
-    tables.clear()
-    for row in rows:
-        name, key, value = orjson.loads(row)
-        if (table := tables.tables.get(name)) is None:
-            raise ValueError(f"unknown table {name!r:.60}")
-        table.set(tuple(key) if type(key) is list else key, table.codec.load(orjson.dumps(value)))
-
-
 SEPARATOR = "\x1f"
 _ESCAPE = "\x1b"
 
@@ -284,3 +268,72 @@ def _escaped(field: str) -> str:
 def ordinal(seq: int) -> str:
     """An event's number as a field of a key, in order."""
     return f"{seq:012d}"
+
+
+# -- the parts of the state, which follow events -----------------------------------------------------------------------
+
+
+def follows(*ops: str) -> Callable[[F], F]:
+    """Mark the method that applies these events. It gets the event and its body."""
+
+    def mark(method: F) -> F:
+        method.ops = ops  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+class Part:
+    """Tables that follow events. Applying the same events in the same order always gives the same tables."""
+
+    acts: ClassVar[dict[str, Callable[..., None]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        found = {op: method for method in vars(cls).values() for op in getattr(method, "ops", ())}
+        cls.acts = {**cls.acts, **found}
+
+    def __init__(self, tables: Tables | None = None) -> None:
+        self.tables: Tables = tables or TablesInMemory()
+        self.declare(self.tables)
+
+    def declare(self, tables: Tables) -> None:
+        """Make the tables of this part."""
+
+    def knows(self, op: str) -> bool:
+        return op in self.acts
+
+    def apply(self, event: Event) -> None:
+        """Follow one event. One that was erased changes nothing."""
+        act = self.acts.get(event.op)
+        if act is not None and event.body is not None:
+            act(self, event, event.body)
+
+    # -- all tables, of this part and of those that share them -------------------------------------------------------
+
+    def begin(self) -> None:
+        self.tables.begin()
+
+    def commit(self) -> None:
+        self.tables.commit()
+
+    def rollback(self) -> None:
+        self.tables.rollback()
+
+    def clear(self) -> None:
+        self.tables.clear()
+
+    def dump(self) -> Iterator[bytes]:
+        """Every row as JSON: the table, the key, the value."""
+        for name, table in self.tables.tables.items():
+            encode = table.codec.dump
+            for key, value in table.under():
+                yield orjson.dumps([name, key, orjson.Fragment(encode(value))])
+
+    def load(self, rows: Iterable[bytes]) -> None:
+        """Replace all with rows that `dump` gave. ValueError, if one is of a table that is not known."""
+        self.clear()
+        for row in rows:
+            name, key, value = orjson.loads(row)
+            if (table := self.tables.tables.get(name)) is None:
+                raise ValueError(f"unknown table {name!r:.60}")
+            table.set(tuple(key) if type(key) is list else key, table.codec.load(orjson.dumps(value)))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tallystick.ledger.checkpoint import Keyring, take
 from tallystick.ledger.folder.backup import restore_from
-from tallystick.ledger.folder.genesis import ledger_id
 from tallystick.ledger.folder.layout import Folder
+from tallystick.ledger.folder.recover import ledger_id
 from tallystick.records.clock import Clock
 from tallystick.records.errors import Busy, Refused, Unfinished
 from tallystick.stores.open_folder import OpenFolder

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from tallystick.ledger.folder.chain import offset_of
 from tallystick.ledger.folder.ledger import FolderLedger
-from tallystick.ledger.head_pin import HeadPin
+from tallystick.ledger.lock import HeadPin
 from tallystick.records.errors import Damaged, RolledBack
 from tests.ledger.books import Tally, put, speaks_of
 

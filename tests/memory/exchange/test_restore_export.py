@@ -373,7 +373,7 @@ def test_what_cannot_be_read_is_told_in_one_line(memory, tmp_path, file):
 
 def test_a_disk_that_fails_half_way_leaves_nothing(memory, file, monkeypatch):
     ledger = memory._folder.ledger
-    monkeypatch.setattr(ledger.disk, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(ledger._disk, "write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(NotWritten, match=r"events\.wal"):
         memory.import_export(file, mine=True)
     monkeypatch.undo()

@@ -9,8 +9,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from tallystick import Memory, Refused
 from tallystick.projections.index import batch as desk
-from tallystick.projections.index.block_ids import address
-from tallystick.projections.index.rows import Block
+from tallystick.projections.index.rows import Block, address
 from tallystick.records.recall import Hit
 from tallystick.state.state import State
 from tests.conftest import at_most

@@ -119,8 +119,8 @@ def test_no_table_has_a_place_for_a_secret():
 def test_the_index_is_used_without_loading_sqlalchemy_or_numpy():
     code = """
 import sys
-from tallystick.projections.index import block_ids, schema
-block_ids.content_hash("x")
+from tallystick.projections.index import rows, schema
+rows.content_hash("x")
 print([name for name in ("sqlalchemy", "numpy", "alembic", "aiosqlite") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

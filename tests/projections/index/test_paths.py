@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from tallystick.projections.index import batch as desk, search as fulltext
-from tallystick.projections.index.block_ids import address
 from tallystick.projections.index.file import differences
+from tallystick.projections.index.rows import address
 from tallystick.projections.index.search import Scope, count_of, rarity, search, search_letters
 from tallystick.records.operations import EPISODE_PUT
 from tallystick.state.state import State

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.index.read_bookmark import only_looking, peek
+from tallystick.projections.table_set import peek
 from tests.projections.index.ledgers import MadeUp
 
 
@@ -67,4 +67,4 @@ def test_a_name_with_odd_letters_is_a_name(tmp_path):
     index.close()
     assert peek(folder / "state.db") == (0, "0" * 64)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        only_looking(folder / "state.db").execute("DELETE FROM positions")
+        IndexFile(folder / "state.db", writable=False).db.execute("DELETE FROM positions")

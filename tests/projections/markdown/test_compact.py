@@ -9,7 +9,8 @@ from hypothesis import given, strategies as st
 
 from tallystick.projections.markdown.compact import propose as folding
 from tallystick.projections.markdown.compact.check import Loss, preserved
-from tallystick.projections.markdown.compact.propose import Statement, fold, words_in
+from tallystick.projections.markdown.compact.propose import fold
+from tallystick.projections.markdown.compact.words import Statement, words_in
 from tests.growth import assert_linear
 from tests.strategies import HOSTILE, texts
 

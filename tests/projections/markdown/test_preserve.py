@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.notes import parted
-from tallystick.projections.markdown.compact.propose import Statement
+from tallystick.projections.markdown.compact.words import Statement, parted
 
 NAME = Statement("20260420-1402-a1b23c", "2026-04-20T14:02:11", "User goes by Kming. Based in Shanghai.", ("identity",))
 OLD = Statement(

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.notes import Note, joined, parted
-from tallystick.projections.markdown.compact.propose import Statement
+from tallystick.projections.markdown.compact.words import Note, Statement, joined, parted
 from tests.growth import assert_linear
 from tests.strategies import texts
 

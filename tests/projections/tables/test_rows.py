@@ -7,10 +7,9 @@ import sqlite3
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.projections.tables.rows import Position, TablesInRows
-from tallystick.projections.tables.schema import SCHEMA
+from tallystick.projections.tables.rows import SCHEMA, Position, TablesInRows
 from tallystick.state.state import State
-from tallystick.state.tables import TUPLE, TablesInMemory, decoded, dump, encoded
+from tallystick.state.tables import TUPLE, Part, TablesInMemory, decoded, encoded
 from tests.projections.index.ledgers import MadeUp, steps
 
 fields = st.sampled_from(["", "a", "b", "ab", "a\x01", "\x1f", "\x1b", "\x1be", "é", "000000000007", "\U0001f600"])
@@ -77,7 +76,7 @@ def test_a_state_in_rows_is_the_state_in_memory(story, often):
         if number % often == 0:
             kept.save(Position(event.seq, event.hash, b"{}"))
             kept.forget()
-    assert list(dump(kept)) == list(dump(made.state.tables))
+    assert list(Part(kept).dump()) == list(made.state.dump())
 
 
 def test_rows_are_read_in_parts_and_by_many_keys_at_once():

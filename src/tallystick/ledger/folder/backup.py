@@ -184,15 +184,9 @@ def _notes_in(folder: Folder) -> Iterator[LedgerNote]:
 
 
 def restore_from(
-    root: Path,
-    source: Path,
-    *,
-    by: str = "python:local",
-    clock: Clock = system_clock,
-    disk: Disk | None = None,
-    erased: frozenset[str] = frozenset(),
-    timeout: float = 30.0,
-) -> tuple[int, str]:
+    root: Path, source: Path, *, by: str = "python:local", clock: Clock = system_clock, disk: Disk | None = None,
+    erased: frozenset[str] = frozenset(), timeout: float = 30.0,
+) -> tuple[int, str]:  # fmt: skip
     """Replace the ledger at `root` by the copy at `source`; return the head (seq, hash) that was left behind.
 
     Erasures of the old ledger, of the copy's own list and those in `erased` are applied. The witness in the lock file

@@ -207,7 +207,6 @@ class Chain:
         yield from (each.path for each in self.folder.sealed_segments() if each.first == segment.first)  # listed now
 
     def line(self, seq: int) -> fmt.Line:
-        """The line of one event."""
         for found in self.lines(seq, seq + 1):
             return found
         raise NotFound(f"no event {seq}")
@@ -245,7 +244,6 @@ class Chain:
             os.close(fd)
 
     def dates(self) -> Callable[[int], str]:
-        """The times of events by seq; each is looked up once."""
         return cache(lambda seq: self.line(seq).ts)
 
     def hash_at(self, seq: int) -> str | None:

@@ -129,7 +129,6 @@ def lines_in(folder: Folder) -> Iterator[fmt.Line]:
 
 
 def hollow_out_file(disk: Disk, path: Path, lines: Collection[str]) -> None:
-    """Erase `lines` in one file."""
     wanted, spans = frozenset(lines), list[tuple[int, int]]()
     for offset, raw in file_lines(path):
         header = fmt.HEADER.match(raw)

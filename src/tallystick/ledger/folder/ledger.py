@@ -31,12 +31,13 @@ from typing import Any, NamedTuple
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, replace, write_all, write_new
 from tallystick.ledger.fold import Folded, Scratch, StateStore
-from tallystick.ledger.folder import backup, erase_everywhere as erase, genesis as begin, recover, sealed_state
+from tallystick.ledger.folder import backup, erase_everywhere as erase, sealed_state
 from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.load import write_state
 from tallystick.ledger.folder.reader import LedgerReader, Pins
+from tallystick.ledger.folder.recover import Verdict, last_hash, new_first_line
 from tallystick.ledger.folder.scan import Place
-from tallystick.ledger.head_pin import HeadPin
+from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.protocol import Decide
 from tallystick.records import ids
@@ -153,28 +154,15 @@ class _Writing:
 
 
 class FolderLedger(LedgerReader):
-    """The one long-lived handle through which a process reads and appends to a ledger."""
+    """The one long-lived handle of a process on a ledger. `protocol.Ledger` says what its calls promise."""
 
     def __init__(
-        self,
-        folder: Path,
-        state: Folded,
-        *,
-        by: str = "python:local",
-        durability: str = "full",
-        clock: Clock = system_clock,
-        disk: Disk | None = None,
-        read_only: bool = False,
-        timeout: float = 30.0,
-        pins: Pins | None = None,
-        head: HeadPin | None = None,
-        begin_with: Mapping[str, Any] | None = None,
-        reach: Reach | None = None,
-        before: Before | None = None,
-        then: Then | None = None,
-        store: StateStore | None = None,
-        scratch: Scratch | None = None,
-    ) -> None:
+        self, folder: Path, state: Folded, *, by: str = "python:local", durability: str = "full",
+        clock: Clock = system_clock, disk: Disk | None = None, read_only: bool = False, timeout: float = 30.0,
+        pins: Pins | None = None, head: HeadPin | None = None, begin_with: Mapping[str, Any] | None = None,
+        reach: Reach | None = None, before: Before | None = None, then: Then | None = None,
+        store: StateStore | None = None, scratch: Scratch | None = None,
+    ) -> None:  # fmt: skip
         """Open `folder`, which is created if it does not exist; then `begin_with` goes into the first line.
 
         `reach` erases from files that are not the ledger's own. `scratch` makes an empty state of the same kind.
@@ -201,9 +189,9 @@ class FolderLedger(LedgerReader):
     # -- opening -----------------------------------------------------------------------------------------------------
 
     def _first_line(self) -> bytes:
-        return begin.first_line(self.now(), self.by, self._begin_with)
+        return new_first_line(self.now(), self.by, self._begin_with)
 
-    def _fix(self, verdict: recover.Verdict, size: int) -> None:
+    def _fix(self, verdict: Verdict, size: int) -> None:
         """Set aside what a crash tore. The bytes are kept first; only then is the file cut back."""
         name = f"torn-{verdict.end.seq + 1:012d}"
         kept = erase.keep_bytes(self._disk, self.folder, name, verdict.end.offset, size)
@@ -224,10 +212,6 @@ class FolderLedger(LedgerReader):
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def write(self, decide: Decide, *, by: str | None = None) -> list[Event]:
-        """Record what `decide` returns, as one atomic group, and return it once it is on disk.
-
-        `decide` is called under the lock, on current state; what it raises is passed on and nothing is written.
-        """
         source = fmt.check_by(by) if by else self.by
         if self.in_batch():
             assert self._batch is not None
@@ -252,15 +236,10 @@ class FolderLedger(LedgerReader):
             self._saved = self._end.seq if is_due else self._saved
 
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
-        """Record `drafts` as they are."""
         return self.write(lambda: drafts, by=by)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """All writes of the block become one atomic group: on disk when the block ends, or not at all.
-
-        The folder is locked meanwhile, so keep the block short. An exception in it undoes everything.
-        """
         with self.turn():
             if self.in_batch():
                 raise Refused("a batch is open already; end it first", "batch")
@@ -275,7 +254,6 @@ class FolderLedger(LedgerReader):
             self._then(events)
 
     def in_batch(self) -> bool:
-        """True if this thread has a batch open. Other threads wait."""
         return self._batch is not None and self._batch_owner == threading.get_ident()
 
     def refresh(self) -> None:
@@ -359,7 +337,6 @@ class FolderLedger(LedgerReader):
         return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data)
 
     def now(self) -> str:
-        """The time of the next event: one moment for the whole of a write."""
         return self._moment or read_clock(self._clock)
 
     def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
@@ -447,7 +424,6 @@ class FolderLedger(LedgerReader):
     # -- backups -----------------------------------------------------------------------------------------------------
 
     def back_up(self, to: Path | None = None) -> Path:
-        """Make a consistent copy under `backup/`, or under `to`, and return its place."""
         if to is not None and to.resolve().is_relative_to(self.folder.root.resolve()):
             raise Refused(f"{to} is inside the memory itself; name a folder outside, or none", "place")
         parent = to or self.folder.backups
@@ -491,7 +467,6 @@ class FolderLedger(LedgerReader):
         self._disk.sync_folder(target.root)
 
     def keep_checkpoint(self, note: str) -> None:
-        """Keep a signed note in the folder, if it may be written."""
         if self.writable:
             replace(self._disk, self.folder.checkpoint, note.encode())
 
@@ -509,10 +484,6 @@ class FolderLedger(LedgerReader):
         return seq >= last and sealed_state.is_there(self.folder, seq, digest)
 
     def compact(self) -> int:
-        """Close the live segment and go on in a new file of one line; return how many events of callers it holds.
-
-        The chain goes on, and nothing is lost: the old segment is kept whole in `sealed/`.
-        """
         self._refuse_in_batch("compact")
         with self._write:
             count = self.standing.callers
@@ -521,7 +492,7 @@ class FolderLedger(LedgerReader):
             return count
 
     def _seal(self) -> None:
-        """Prepare the new segment, then rename twice. In between there is none: see genesis.py."""
+        """Prepare the new segment, then rename twice. In between there is none: see recover.py."""
         last, first = self._end, self._end.seq + 1
         try:
             body = {
@@ -556,7 +527,6 @@ class FolderLedger(LedgerReader):
         self._save()
 
     def prune(self, to: Path) -> list[Path]:
-        """Move the sealed segments to the folder `to`, and return their new paths. A state file stands for them."""
         self._refuse_in_batch("prune")
         with self._write:
             if to.resolve().is_relative_to(self.folder.root.resolve()):
@@ -580,7 +550,7 @@ class FolderLedger(LedgerReader):
         """Copy, record, remove: a crash leaves the segment in one place or in both."""
         ensure_folder(self._disk, to)
         target, fresh = to / segment.path.name, to / (segment.path.name + ".new")
-        if target.exists() and begin.last_hash(target) != begin.last_hash(segment.path):
+        if target.exists() and last_hash(target) != last_hash(segment.path):
             raise Refused(f"{target} belongs to another ledger; name another folder", "mismatch")
         remove_if_there(self._disk, fresh)
         copy(self._disk, segment.path, fresh)
@@ -594,10 +564,6 @@ class FolderLedger(LedgerReader):
     # -- erasure -----------------------------------------------------------------------------------------------------
 
     def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
-        """Erase the data of events; return how many there were.
-
-        `choose` is called under the lock and returns the ids to erase, and a test of which events are about them.
-        """
         self._refuse_in_batch("erase")
         with self._write:
             erase.must_reach(self.folder)  # before anything is recorded

@@ -22,11 +22,11 @@ import orjson
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line
-from tallystick.ledger.folder import recover, sealed_state
+from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import Chain, file_lines, first_line, first_of, last_line, missing, raw_lines
 from tallystick.ledger.folder.erase_everywhere import erased_in_copy
 from tallystick.ledger.folder.layout import Folder, Segment
-from tallystick.ledger.folder.recover import Verdict
+from tallystick.ledger.folder.recover import Verdict, judge
 from tallystick.ledger.folder.scan import START, Bad, Place, Scan, scan, scan_path
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash
@@ -83,7 +83,7 @@ def load(
             if loaded.standing.erasures + len(loaded.standing.erasing) > erasures:  # it has words that are erased now
                 loaded = None
     if store and not loaded:
-        if not at_length and _size_of(folder) > _LONG:
+        if not at_length and sum(path.stat().st_size for path in folder.chain_files() if path.exists()) > _LONG:
             raise RowsNeeded
         store.restart(alone=alone, had_events=bool(sealed) or size > len(begin), refused=position is not None)
     loaded = loaded or _from_lines(folder, fd, size, first, state, witness, store)
@@ -101,10 +101,6 @@ def _first_of_live(folder: Folder, line: fmt.Line | None) -> int:
         return line.seq
     sealed = folder.sealed_segments()
     return (sealed[-1].last or 0) + 1 if sealed else 0
-
-
-def _size_of(folder: Folder) -> int:
-    return sum(path.stat().st_size for path in folder.chain_files() if path.exists())
 
 
 def build_rows(
@@ -181,7 +177,7 @@ def _from_rows(
     saved: Saved, fd: int, size: int, state: Folded, witness: Witness | None, store: StateStore, erased: set[str]
 ) -> Loaded:  # fmt: skip
     found = scan(fd, saved.place, size)
-    verdict = recover.judge(fd, size, found, found.first_bad(erased), witness)
+    verdict = judge(fd, size, found, found.first_bad(erased), witness)
     lines = raw_lines(fd, saved.place.offset, verdict.end.offset)
     saved.tree.extend(_apply(lines, state, saved.standing, store))
     return Loaded(verdict, saved.standing, saved.tree, saved.segment, saved=saved.place.seq, began=saved.began)
@@ -198,7 +194,7 @@ def _from_lines(
     for segment, found in zip(earlier, scans, strict=True):
         if bad := found.first_bad(named):
             raise _bad_segment(segment, bad)
-    verdict = recover.judge(fd, size, live, live.first_bad(named), witness)
+    verdict = judge(fd, size, live, live.first_bad(named), witness)
     begin = earlier[0].first if earlier else first
     notes = [note for each in (*scans, live) for note in each.notes]
     base = sealed_state.find(folder, notes, begin) if begin else None

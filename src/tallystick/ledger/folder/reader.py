@@ -3,9 +3,6 @@
 Opening never raises because of damage: what is good is shown, `trouble` says what is wrong, and writing is refused.
 Only a folder from which nothing can be shown (a segment is missing) raises.
 
-If the folder was removed since, or another ledger was put there, every read and write raises RolledBack, until the
-ledger is back.
-
 Readers take a shared lock to read the length, so they never see a line that is not on disk. If the length is not the
 one the last writer left in the lock file, a writer died: then the next process that may write checks the end under the
 exclusive lock, sets aside what is torn, and goes on.
@@ -25,14 +22,12 @@ from typing import TYPE_CHECKING
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, ensure_folder
 from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, StateStore, fold_line, lift
-from tallystick.ledger.folder import genesis as begin, recover, sealed_state
+from tallystick.ledger.folder import load as loading, recover, sealed_state
 from tallystick.ledger.folder.backup import finish, left_in
 from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.load import Loaded, RowsNeeded, Saved, build_rows, load, usable
 from tallystick.ledger.folder.scan import START, Place, scan
-from tallystick.ledger.head_pin import HeadPin
-from tallystick.ledger.lock import PIN, Lock, Witness, only_one
+from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, only_one
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.records.errors import (
     Closed,
@@ -89,7 +84,7 @@ class Gate:
 
 
 class LedgerReader:
-    """A ledger folder, open, and its state."""
+    """A ledger folder, open, and its state. `protocol.Ledger` says what its calls promise."""
 
     trouble: TallystickError | None
 
@@ -114,7 +109,12 @@ class LedgerReader:
         if store is not None:
             store.compare_with(self.recorded, self._sealed_rows)
         try:
-            self._make_or_find(read_only, timeout)
+            self.writable = not read_only and self._may_write()
+            if not self.writable and not self.folder.root.is_dir():
+                raise NotFound(f"no memory at {folder}, and this user may not create one there")
+            make = self.writable
+            self._lock = Lock(self.folder.lock, disk, timeout=timeout, make=make, replaced=self.must_be_here)
+            self.writable = make and self._lock.writable
         except OSError as error:
             raise _unopened(folder, error) from error
         try:
@@ -127,16 +127,8 @@ class LedgerReader:
             raise
 
     def must_be_whole(self) -> None:
-        """Raise what is wrong with the folder, if anything: a new error each time."""
         if self.trouble is not None:
             raise type(self.trouble)(*self.trouble.args)
-
-    def _make_or_find(self, read_only: bool, timeout: float) -> None:
-        self.writable = not read_only and self._may_write()
-        if not self.writable and not self.folder.root.is_dir():
-            raise NotFound(f"no memory at {self.folder.root}, and this user may not create one there")
-        self._lock = Lock(self.folder.lock, self._disk, timeout=timeout, make=self.writable, replaced=self.must_be_here)
-        self.writable = self.writable and self._lock.writable
 
     def _may_write(self) -> bool:
         """Create the folder if it does not exist; False if this user may not write there."""
@@ -193,12 +185,10 @@ class LedgerReader:
             self.dead = self.dead or f"the memory at {self.folder.root} is closed; open it again"
 
     def turn(self) -> Gate:
-        """One thread at a time, in the process that opened the ledger."""
         return self._gate
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep writers out for a moment, with everything they wrote known here."""
         with self.turn(), self._lock.exclusive() if self.writable else self._lock.shared():
             try:
                 self._catch_up() if self.writable else self._look()
@@ -207,17 +197,12 @@ class LedgerReader:
             yield
 
     @property
-    def disk(self) -> Disk:
-        return self._disk
-
-    @property
     def head(self) -> Place:
         """The last event known here: its seq, hash and time, and the length of the live segment."""
         return self._end
 
     @property
     def first(self) -> int:
-        """The first event that is still here."""
         sealed = self.folder.sealed_segments() if self._segment else ()
         return sealed[0].first if sealed else self._segment
 
@@ -249,7 +234,6 @@ class LedgerReader:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Everything that was written is known in the block, and nothing changes meanwhile in this process."""
         with self.turn():
             self.refresh()
             if self._store is None or self._lock.held:
@@ -295,7 +279,7 @@ class LedgerReader:
 
     def _adopt(self, store: StateStore, size: int) -> bool:
         """Go to the place of the rows that others have written. False, if they are of no use here."""
-        saved = usable(store.look(writable=self.writable), self._fd, self._segment, size)
+        saved = loading.usable(store.look(writable=self.writable), self._fd, self._segment, size)
         if saved is None or saved.segment != self._segment or saved.standing.ledger != self.standing.ledger:
             return False
         if not self._tip_is_mine():  # the lines that this process knows are not there any more
@@ -315,7 +299,7 @@ class LedgerReader:
             return
         if not self.folder.wal.exists() and not self._lock.has_its_name():
             raise RolledBack(f"{self.folder.root} is not there any more; put it back, or open the memory again")
-        if begin.named_in(self.folder.wal) in ("", known):
+        if recover.named_in(self.folder.wal) in ("", known):
             return
         if not (self._lock.has_its_name() and any(seq >= self._end.seq for seq, _ in left_in(self.folder))):
             raise RolledBack(f"{self.folder.root} holds another ledger than when it was opened; open it again")
@@ -358,11 +342,11 @@ class LedgerReader:
         torn: recover.Verdict | None = None
         for at_length in (False, True):
             finish(self._disk, self.folder, self._lock)
-            begin.ensure(self._disk, self.folder, self._lock.witness(), self._first_line)
+            recover.ensure_wal(self._disk, self.folder, self._lock.witness(), self._first_line)
             try:
                 torn = self._reload(at_length=at_length)
                 break
-            except RowsNeeded:
+            except loading.RowsNeeded:
                 self._build_rows()
         if self.trouble is None:
             try:
@@ -382,7 +366,7 @@ class LedgerReader:
         try:
             with only_one(self.folder.root, self._lock) as is_first:
                 if is_first:
-                    build_rows(self.folder, witness, self._scratch, self._lock.note_progress)
+                    loading.build_rows(self.folder, witness, self._scratch, self._lock.note_progress)
                     with self._lock.exclusive():
                         if self._store is not None:
                             self._store.replace_with(self.folder.building)
@@ -417,7 +401,7 @@ class LedgerReader:
             self._saved = self._end.seq
 
     def _position(self) -> Position:
-        return Saved(self._end, self._segment, self.tree(), self.standing, self.began).position()
+        return loading.Saved(self._end, self._segment, self.tree(), self.standing, self.began).position()
 
     def _save_at_last(self) -> None:
         """The same before closing, if nobody else is at it: else they know all of it too."""
@@ -458,8 +442,8 @@ class LedgerReader:
         self.trouble = self._judge(loaded.verdict, [each for each in witnesses if each is not None and each.seq >= 0])
         return loaded.verdict if loaded.verdict.kind == "torn" else None
 
-    def _load(self, size: int, witness: Witness | None, at_length: bool) -> Loaded:
-        return load(
+    def _load(self, size: int, witness: Witness | None, at_length: bool) -> loading.Loaded:
+        return loading.load(
             self.folder, self._fd, size, self.state, witness, self._store, alone=self.writable and self._lock.held,
             writable=self.writable, at_length=at_length,
         )  # fmt: skip
@@ -516,7 +500,6 @@ class LedgerReader:
     def lines(
         self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
     ) -> Iterator[fmt.Line]:  # fmt: skip
-        """The lines of events `start` … `stop - 1`: see Chain.lines."""
         return self.chain().lines(start, stop, having=having, naming=naming)
 
     def line(self, seq: int) -> fmt.Line:
@@ -547,7 +530,6 @@ class LedgerReader:
     def events(
         self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
     ) -> Iterator[Event]:  # fmt: skip
-        """The events from `start` on, as recorded; erased ones have no body. `having`, `naming`: see Chain.lines."""
         if stop is None or stop > self._end.seq + 1:
             self.refresh()
         stop = self._end.seq + 1 if stop is None else min(stop, self._end.seq + 1)
@@ -555,11 +537,6 @@ class LedgerReader:
             yield (line if line.sound or fmt.is_hollow(line.data) else self._read_again(line.seq)).event()
 
     def recorded(self, seqs: Iterable[int]) -> dict[int, Event | None]:
-        """The events of these numbers, in today's shape; one that the next line does not follow is left out.
-
-        None: its segment was moved away; -1 has this value where any was. Raises Damaged, if a line is not as it was
-        written.
-        """
         wanted = set(seqs)
         if self._lines is None or self._lines.folder is not self.folder or not wanted:  # some may be pruned since
             self._lines = Chain(self.folder)
@@ -601,7 +578,6 @@ class LedgerReader:
             self.tree()
 
     def tree(self) -> Range:
-        """The Merkle tree of all events known here."""
         if self._slices:
             self._tree.extend([leaf_hash(piece) for piece in self._slices])
             self._slices = []

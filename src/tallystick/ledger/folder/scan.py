@@ -143,11 +143,11 @@ def scan(fd: int, start: Place, end: int, *, on_progress: Progress | None = None
     return Walk(start).through(fd, end, on_progress)
 
 
-def scan_path(path: Path, start: Place | None = None, on_progress: Progress | None = None) -> Scan:
+def scan_path(path: Path, start: Place | None = None) -> Scan:
     """Scan a whole file. Without `start`, its first line is trusted to say what it follows. Raises BadLine."""
     with open(path, "rb") as file:
         start = start or Place.before(fmt.parse(file.readline(fmt.MAX_LINE + 1)))
-        return scan(file.fileno(), start, os.fstat(file.fileno()).st_size, on_progress=on_progress)
+        return scan(file.fileno(), start, os.fstat(file.fileno()).st_size)
 
 
 class Walk:
@@ -276,8 +276,6 @@ class Walk:
         if batch != self.batch and int(batch) != number and (self.batch or int(batch) > number):
             return "its batch is neither the one above nor a new one"
         return ""
-
-    # -- both ways ---------------------------------------------------------------------------------------------------
 
     def _step(self, length: int, lines: int, hashed: bytes, left: bytes, batch: bytes) -> None:
         self.offset, self.seq, self.found.lines = self.offset + length, self.seq + lines, self.found.lines + lines

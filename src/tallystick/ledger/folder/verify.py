@@ -8,9 +8,6 @@ The result depends on who else has seen the ledger. The chain shows that nothing
 rewritten whole. The report says which witnesses there were.
 
 Others may write meanwhile. If something looks wrong and the folder has changed, it is read again.
-
-With several processes a long file is read in parts, in parallel. Whatever is not plainly good is read again by one, so
-the report is the same.
 """
 
 from __future__ import annotations
@@ -26,8 +23,8 @@ from tallystick.ledger.checkpoint import IN_FOLDER, Claim
 from tallystick.ledger.folder import recover, scan
 from tallystick.ledger.folder.chain import file_lines, first_line, offset_of
 from tallystick.ledger.folder.erase_everywhere import erased_in_copy
-from tallystick.ledger.folder.genesis import is_prepared
 from tallystick.ledger.folder.layout import Folder, Segment
+from tallystick.ledger.folder.recover import is_prepared
 from tallystick.ledger.folder.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
 from tallystick.ledger.folder.sealed_state import find, found_in, recorded
 from tallystick.ledger.lock import Witness, read_locked
@@ -70,14 +67,9 @@ def _name(segment: Segment) -> str:
 
 
 def verify(
-    root: Path,
-    *,
-    processes: int = 1,
-    witnesses: Sequence[Witness] = (),
-    checkpoints: Sequence[Claim] = (),
-    tree: bool = False,
-    on_progress: Progress | None = None,
-) -> Report:
+    root: Path, *, processes: int = 1, witnesses: Sequence[Witness] = (), checkpoints: Sequence[Claim] = (),
+    tree: bool = False, on_progress: Progress | None = None,
+) -> Report:  # fmt: skip
     """Verify a folder, or a copy.
 
     `witnesses` are others inside the folder that have seen the ledger, such as bookmarks. The root at the head costs

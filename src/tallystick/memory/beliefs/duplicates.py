@@ -16,8 +16,8 @@ from tallystick.projections.index.tidy import Kept
 from tallystick.records.belief import Belief
 from tallystick.records.policy import RANK
 from tallystick.records.proposal import CHOOSE, CONTRADICTION, MERGE, REPEAT, Proposal, in_short
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 from tallystick.text.claims import Conflict, claim_of, conflict, gist
 
 AT_ONCE = 40  # beliefs about one thing, or with one gist: the best supported; the rest comes next time

@@ -34,7 +34,7 @@ from tallystick.records.belief import (
 from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -156,7 +156,7 @@ class RememberService:
 
     def _around(self, statement: Statement) -> _Around:
         """The beliefs in the same words, or about the same thing."""
-        from tallystick.projections.index.block_ids import address, ids_for
+        from tallystick.projections.index.rows import address, ids_for
         from tallystick.text.claims import claim_key
 
         scope: tuple[object, ...] = (statement.user, statement.path, statement.session, statement.agent)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from tallystick.ledger import format as fmt
 from tallystick.memory.core.follower import Follower, events_from
-from tallystick.projections.index.file import SHAPE, IndexFile
-from tallystick.projections.index.from_snapshot import held_now, related_now
+from tallystick.projections.index.file import SHAPE, IndexFile, held_now, related_now
 from tallystick.projections.table_set import Bookmark
 from tallystick.records import operations as ops
 

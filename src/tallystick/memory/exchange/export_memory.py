@@ -38,7 +38,7 @@ from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KINDS
 from tallystick.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.transfer import MARK, Exported
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
 

@@ -27,7 +27,7 @@ from tallystick.projections.markdown.names import is_plain
 from tallystick.records.display import common_ends
 from tallystick.records.entity import PREFIXES, name_key
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 
 FILE = "file"  # the kind of the belief that says what a file consists of

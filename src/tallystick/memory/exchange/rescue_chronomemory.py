@@ -25,7 +25,7 @@ from tallystick.records import ids
 from tallystick.records.event import Draft
 from tallystick.records.operations import IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.transfer import IMPORT
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 
 NAME = "chronomemory"
 

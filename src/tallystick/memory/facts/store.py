@@ -32,8 +32,7 @@ from tallystick.records.fact import TRIPLE, Fact, FactPattern, fact_of, reason_o
 from tallystick.records.health import MigrationPlan, StoreHealth
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, DELTA_NOOP
 from tallystick.records.policy import DEFAULT, is_above, lower
-from tallystick.state.beliefs import Beliefs
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import Beliefs, CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context

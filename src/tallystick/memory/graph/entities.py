@@ -37,7 +37,7 @@ from tallystick.records.entity import (
 )
 from tallystick.records.errors import NotFound
 from tallystick.records.page import NOTES
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 
 Pair = tuple[CurrentVersion, dict[str, Any]]  # a belief and its content

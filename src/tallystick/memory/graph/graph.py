@@ -29,9 +29,8 @@ from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
 from tallystick.projections.graph.open_database import GraphFile
-from tallystick.projections.index.from_snapshot import held_now
-from tallystick.projections.index.read_bookmark import has_followed
-from tallystick.projections.table_set import Bookmark
+from tallystick.projections.index.file import held_now
+from tallystick.projections.table_set import Bookmark, has_followed
 from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
@@ -42,7 +41,7 @@ from tallystick.records.operations import GRAPH
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, thing
 from tallystick.records.progress import Progress
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.stores.phase.graph import merge as merging
 from tallystick.stores.phase.graph.base import MemoryGraphStore
 from tallystick.stores.phase.graph.merge import WORTH_ASKING, Likeness, Outcome

@@ -32,8 +32,8 @@ from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES, SyncNote
 from tallystick.records.review import Action
 from tallystick.state import history as timeline
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.pages import PAGE_EDIT
-from tallystick.state.version import CurrentVersion
 
 _LONGEST = 1 << 20  # letters of an entry; a longer one cannot be recorded in any case
 _EDITED, _STRUCK = "edited on the page", "struck on the page"

@@ -27,8 +27,8 @@ from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.settings import Settings
 from tallystick.projections.markdown import Edit, Page, parse
 from tallystick.projections.markdown.compact.check import Loss, loss, preserved
-from tallystick.projections.markdown.compact.notes import Pairs, Statement, ends, parted
 from tallystick.projections.markdown.compact.propose import fold
+from tallystick.projections.markdown.compact.words import Pairs, Statement, ends, parted
 from tallystick.projections.markdown.heading import is_id
 from tallystick.projections.markdown.names import tag_of
 from tallystick.projections.markdown.zone import on_the_clock
@@ -41,8 +41,8 @@ from tallystick.records.errors import Moved, NotFound, Refused
 from tallystick.records.event import Draft
 from tallystick.records.page import Compaction
 from tallystick.records.policy import DEFAULT
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.page_files import NoPage
 from tallystick.text.claims import gist

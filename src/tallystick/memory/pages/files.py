@@ -18,7 +18,7 @@ from pathlib import Path
 from tallystick.memory.core.context import Context
 from tallystick.memory.core.follower import Follower
 from tallystick.projections.database import wait_for_lock
-from tallystick.projections.index.from_snapshot import held_now
+from tallystick.projections.index.file import held_now
 from tallystick.projections.markdown import Page, parse
 from tallystick.projections.markdown.zone import zone_name, zone_named
 from tallystick.projections.pages import render

@@ -18,8 +18,8 @@ from tallystick.records.clock import held_time, just_before, parse_moment, said_
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.trust import ANY, Distrust, SourceStatus, checked_source
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import State
-from tallystick.state.version import CurrentVersion
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context

@@ -18,8 +18,8 @@ from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, PAGE_PUT
 from tallystick.records.policy import DEFAULT
 from tallystick.records.schema import PERSONS, WRITER_TRUST
 from tallystick.state import history as timeline
+from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.sources import LATEST
-from tallystick.state.version import CurrentVersion
 from tallystick.stores.open_folder import OpenFolder
 
 NOT_TRUSTED = "its source is not trusted; recall leaves it out"

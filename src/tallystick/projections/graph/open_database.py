@@ -27,8 +27,8 @@ from tallystick.projections.database import Stale
 from tallystick.projections.graph.combined_view import MARK, Merge, merge_of, merges_into
 from tallystick.projections.graph.rows import ATTRIBUTES, SOURCES, UNNAMED, Rows, apply, saved_line
 from tallystick.projections.pages.rows import title_of
-from tallystick.projections.recorded import NONE, LedgerView, said_in, user_of
-from tallystick.projections.table_set import TableSet, pending_tables
+from tallystick.projections.table_set import NO_EVENT, LedgerView, TableSet, pending_tables, said_in
+from tallystick.records.belief import OWNER
 from tallystick.records.entity import THING, ProposedMerge, kind_of, thing_key
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KEYS, KINDS
@@ -172,7 +172,6 @@ class GraphFile(TableSet):
         return [fact for (fact,) in found]
 
     def has_any(self, user: str) -> bool:
-        """True if there is any record of that user."""
         asked = (f"SELECT 1 FROM graph_{table} WHERE user = ? LIMIT 1" for table in ("nodes", "edges", "others"))
         return any(self.db.execute(question, (user,)).fetchone() for question in asked)
 
@@ -337,9 +336,10 @@ def _behind(db: sqlite3.Connection, ledger: LedgerView, user: str, part: str, na
         return
     events = ledger.recorded([*stated, *(merge.seq for merge in merges)])
     for event in events.values():
+        is_own = event is not None and said_in(event).get("user", OWNER) == user
         if event is None:
             yield None
-        elif event.op in (BELIEF_PUT, BELIEF_SUPERSEDE) and user_of(event) == user and ledger.is_released(event):
+        elif event.op in (BELIEF_PUT, BELIEF_SUPERSEDE) and is_own and ledger.is_released(event):
             words = strings_in(said_in(event))
             yield {*words, *map(thing_key, words), *map(str.strip, words), *map(title_of, words)}
         elif event.op == GRAPH_MERGE and event.body is not None and event.body["user"] == user:
@@ -351,7 +351,7 @@ _Records = dict[tuple[str, str, str], RecordFields]  # by user, part and id
 
 def _records_in(ledger: LedgerView, seq: int) -> _Records | None:
     """The records that an event saves; None, if it was moved away."""
-    event = ledger.recorded([seq]).get(seq, NONE)
+    event = ledger.recorded([seq]).get(seq, NO_EVENT)
     if event is None:
         return None
     body = event.body if event.op == GRAPH_PUT else None

@@ -359,8 +359,6 @@ class Facts:
         self._named: set[Key] = set()  # names that changed hands
         self.is_empty = db.execute("SELECT 1 FROM graph_facts LIMIT 1").fetchone() is None
 
-    # -- changing ----------------------------------------------------------------------------------------------------
-
     def add(self, fact: Fact) -> None:
         self.put(fact)
         self.belongs(fact.id, fact)
@@ -396,8 +394,6 @@ class Facts:
             "INSERT INTO graph_names VALUES (?, ?, ?, ?, ?)", [(user, key, node, is_said, seq) for key in sorted(fresh)]
         )
         self._named.update((user, key) for key in gone | fresh)
-
-    # -- reading -----------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> Fact | None:
         row = self._db.execute(_FACTS + "WHERE id = ?", (name,)).fetchone()
@@ -483,8 +479,6 @@ class Facts:
         said = "SELECT 1 FROM graph_facts WHERE user = ? AND source = ? LIMIT 1 OFFSET ?"
         return self._db.execute(said, (user, key, but)).fetchone() is not None
 
-    # -- counting ----------------------------------------------------------------------------------------------------
-
     def _mention(self, fact: Fact, node: str) -> None:
         self._db.execute("INSERT INTO graph_mentions VALUES (?, ?, ?, ?, ?)", (*_mention(fact, node), fact.ended))
         self._count(fact.user, node, 1, not fact.ended)
@@ -517,12 +511,8 @@ def _mention(fact: Fact, node: str) -> tuple[str, str, int, str]:
 
 
 def apply(rows: Rows, event: Event) -> None:
-    """Apply one event."""
     if event.body is not None and (act := _ACTS.get(event.op)):
         act(rows, event, event.body)
-
-
-# -- what somebody saved ---------------------------------------------------------------------------------------------
 
 
 def _put(rows: Rows, event: Event, body: dict[str, Any]) -> None:
@@ -570,9 +560,6 @@ def _dismiss(rows: Rows, _: Event, body: dict[str, Any]) -> None:
     rows.db.execute("DELETE FROM graph_proposals WHERE user = ? AND one = ? AND other = ?", pair)
 
 
-# -- what beliefs say ------------------------------------------------------------------------------------------------
-
-
 def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, new or in place of others."""
     belief, replaced = body["belief"], list(body.get("replaces", ()))
@@ -607,7 +594,6 @@ def _hold(rows: Rows, event: Event, at: str, stated: int, belief: dict[str, Any]
 
 
 def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    """A belief is withdrawn."""
     rows.pending.take(body["id"])
     fact = rows.facts.of_version(body["id"])
     if fact is not None and not rows.is_distrusted(event, fact.user, {"trust": ""}):

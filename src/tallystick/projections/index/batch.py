@@ -17,8 +17,7 @@ from typing import Any
 import orjson
 
 from tallystick.projections.index import rows, statements as sql
-from tallystick.projections.index.block_ids import DIGITS, address, ids_for
-from tallystick.projections.index.rows import Block, Source, Tie
+from tallystick.projections.index.rows import DIGITS, Block, Source, Tie, address, ids_for
 from tallystick.projections.index.segmentation import has_no_spaces, spread
 from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
@@ -121,7 +120,6 @@ class WriteBatch:
         return max(self.versions(ref).values(), key=lambda each: each.since_seq, default=None)
 
     def distrusts(self, user: str) -> list[Distrust]:
-        """The sources that a user distrusts."""
         if self._distrusts is None:
             every = self._db.execute(sql.DISTRUSTS).fetchall()
             self._distrusts = [Distrust(user=whose, source=source, first=first) for whose, source, first in every]

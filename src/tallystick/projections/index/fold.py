@@ -9,9 +9,6 @@ before stood. What comes from tools and web pages is quarantined until a person 
 the same: such a block waits in the inbox, and such a source reinforces nothing. Neither does an echo, which repeats
 what recall served, nor a distrusted source.
 
-What is stated or used on another path changes no row of the main line until the path is merged; what a path uses of
-what it inherits is counted in `path_use` and `path_proof`. The reader decides which paths it sees, not the index.
-
 The `sight` of a source says who sees it while somebody is distrusted:
 
     PLAIN      as its own row says: no distrust ever touched it
@@ -74,7 +71,6 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
 
 
 def addresses_in(batch: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
-    """The addresses of the texts in the events."""
     for event in events:
         body = event.body or {}
         said = body.get("belief" if event.op in _STATED else "episode") or {}
@@ -83,7 +79,6 @@ def addresses_in(batch: WriteBatch, events: Iterable[Event]) -> Iterator[str]:
 
 
 def apply(batch: WriteBatch, event: Event) -> None:
-    """Apply one event."""
     before = batch.clock
     if before.session or event.op == ops.SESSION_START:
         batch.clock = before.after(event)
@@ -220,7 +215,6 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
 
 
 def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
-    """A belief is withdrawn."""
     ref = batch.ref_of(body["id"])
     source = batch.current(ref) if ref else None
     if source is not None:

@@ -5,8 +5,8 @@ come from, when they came and went, and how far the index has read. A source is 
 episode. It is open while it is current; `until_seq` says when it ended. What was current at a moment is therefore a
 WHERE. What a source said is kept only where it differs from the content of its block, in capitals or outer space.
 
-The main line is as if there were no other path: the blocks of a path are its own, its words have a full text of their
-own, and its use of what it inherits is kept in tables of its own (`path_use`, `path_proof`).
+The main line is as if there were no other path until it is merged: the blocks of a path are its own, its words have a
+full text of their own, and its use of what it inherits is kept in tables of its own (`path_use`, `path_proof`).
 
 `last_reinforced_at` and `start_active_hours` are hours of activity since the beginning, never times of day. Times of
 day are text, ISO 8601 in UTC. JSON is text. The path of the main line is empty.
@@ -32,7 +32,7 @@ from tallystick.records.recall import SIGNALS
 
 _SQL = """
 CREATE TABLE blocks (
-    id TEXT NOT NULL PRIMARY KEY,  -- see `block_ids`
+    id TEXT NOT NULL PRIMARY KEY,  -- its address: see `rows`
     content TEXT NOT NULL,  -- Markdown, as given
     category TEXT NOT NULL,
     source TEXT NOT NULL,  -- api, cli, sdk

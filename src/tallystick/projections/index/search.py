@@ -347,5 +347,4 @@ def _quoted(word: str) -> str:
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """A full-text query for any of the words."""
     return " OR ".join(map(_quoted, words))

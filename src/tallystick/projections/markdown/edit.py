@@ -67,7 +67,6 @@ class Edit:
         self._is_counted = False
 
     def append(self, *drafts: Draft) -> Self:
-        """Add entries at the end."""
         self._drafts += drafts
         self._is_zone_used = True
         return self

@@ -48,7 +48,6 @@ class Heading:
 
 
 def is_id(text: str) -> bool:
-    """True if a text is a valid id of an entry."""
     return _ID.fullmatch(text) is not None
 
 

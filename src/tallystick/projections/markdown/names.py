@@ -28,7 +28,6 @@ _PAGE = re.compile(rf"((?:{'|'.join(PREFIXES)})-[^/\\\x00]+)\.md\Z", re.DOTALL)
 
 
 def file_name(prefix: str, name: str) -> str:
-    """The file of the entity `name` of that kind."""
     if prefix not in PREFIXES:
         raise Refused(f"no page begins with {prefix[:40]!r}; use one of {', '.join(PREFIXES)}")
     if not name:

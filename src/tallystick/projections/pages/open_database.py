@@ -37,8 +37,7 @@ from tallystick.projections.pages.rows import (
     title_of,
 )
 from tallystick.projections.pages.search import Match
-from tallystick.projections.recorded import NONE, LedgerView
-from tallystick.projections.table_set import TableSet, pending_tables
+from tallystick.projections.table_set import NO_EVENT, LedgerView, TableSet, pending_tables
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.state.episodes import EpisodeRef
@@ -176,7 +175,6 @@ class PagesFile(TableSet):
         return self._flagged(row) if row else None
 
     def about(self, user: str, about: str) -> File | None:
-        """The page of an entity."""
         row = self.db.execute(FILES + "WHERE user = ? AND about = ?", (user, about)).fetchone()
         return self._flagged(row) if row else None
 
@@ -228,7 +226,7 @@ class PagesFile(TableSet):
         fresh = {key: entry for key, entry in fresh.items() if key not in self._checked}
         events = self.ledger.recorded([entry.stated for entry in fresh.values()]) if fresh else {}
         for entry in fresh.values():
-            event = events.get(entry.stated, NONE)
+            event = events.get(entry.stated, NO_EVENT)
             user, about = pages[entry.path]
             is_so = self._is_held(self.ledger, entry, user) if event is None else None
             if is_so is False or (event is not None and not self._agrees(self.ledger, entry, event, user, about)):

@@ -67,7 +67,6 @@ def how(entry: Entry) -> int:
 
 
 def new(file: File, entries: Iterable[Entry], zone: tzinfo) -> Rendering:
-    """A new page."""
     shown = [entry for entry in entries if not entry.folded_into]
     text = new_page(
         legal(file, "description"), legal(file, "tags"), file.title, moment(file.created),

@@ -148,7 +148,6 @@ def title_of(about: str) -> str:
 
 
 def description_of(about: str) -> str:
-    """The default description of a page."""
     if about == NOTES:
         return "What is about nothing in particular"
     title = title_of(about)
@@ -166,12 +165,9 @@ class Rows:
         last = db.execute("SELECT max(n) FROM entries").fetchone()[0]
         self._next = 1 if last is None else last + 1
 
-    # -- pages -------------------------------------------------------------------------------------------------------
-
     def file(self, user: str, about: str, at: str) -> File:
         """The page of an entity, which is made if it is not there."""
-        key = (user, about)
-        found = self._files.get(key) or self._fetch(key)
+        found = self._about(user, about)
         if found is None or found.is_gone:
             usual = USUAL.get(about, {})
             fresh = File(
@@ -182,11 +178,14 @@ class Rows:
             if found:
                 fresh.front, fresh.digest = found.front, found.digest
                 fresh.size, fresh.mtime, fresh.ctime, fresh.inode = found.stamp
-            found = self._files[key] = self._changed[fresh.path] = fresh
+            found = self._files[user, about] = self._changed[fresh.path] = fresh
         return found
 
-    def _fetch(self, key: tuple[str, str]) -> File | None:
-        row = self.db.execute(FILES + "WHERE user = ? AND about = ?", key).fetchone()
+    def _about(self, user: str, about: str) -> File | None:
+        return self._files.get((user, about)) or self._fetch("user = ? AND about = ?", user, about)
+
+    def _fetch(self, where: str, *values: str) -> File | None:
+        row = self.db.execute(f"{FILES}WHERE {where}", values).fetchone()
         return self._kept(File(*row)) if row else None
 
     def _kept(self, fetched: File) -> File:
@@ -209,7 +208,7 @@ class Rows:
     def rename(self, file: File, about: str, at: str) -> File:
         """Make the page that of another entity; its entries go along, to that entity's page if it has one."""
         self.flush()
-        there = self._files.get((file.user, about)) or self._fetch((file.user, about))
+        there = self._about(file.user, about)
         was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
         self.db.execute("DELETE FROM files WHERE path = ?", (was,))
         if there is None or there.is_gone:
@@ -231,16 +230,13 @@ class Rows:
             file.updated = clock
             self.touch(file, clock)
 
-    def files_of(self, user: str) -> list[File]:
+    def clean(self, user: str, at: str) -> None:
         self.flush()
-        return [self._kept(File(*row)) for row in self.db.execute(FILES + "WHERE user = ?", (user,))]
+        for row in self.db.execute(FILES + "WHERE user = ?", (user,)).fetchall():
+            self.sweep(self._kept(File(*row)), at)
 
     def at(self, path: str) -> File | None:
-        """The page in that file."""
-        if file := self._changed.get(path):
-            return file
-        row = self.db.execute(FILES + "WHERE path = ?", (path,)).fetchone()
-        return self._kept(File(*row)) if row else None
+        return self._changed.get(path) or self._fetch("path = ?", path)
 
     def flush(self) -> None:
         """Write what is not written yet."""
@@ -326,10 +322,6 @@ class Rows:
             index_entry(self.db, n)
         return [first._replace(n=entry.n), *others[1:]]
 
-    def forget_states(self, file: File, seq: int) -> None:
-        """Forget in which states a page was before event `seq`."""
-        self.db.execute("DELETE FROM local_renderings WHERE path = ? AND seq < ?", (file.path, seq))
-
     def sweep(self, file: File, at: str) -> None:
         """Remove all entries of a page, and the page with them."""
         self._write_entries()
@@ -395,7 +387,6 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)  # as t
 
 
 def apply(rows: Rows, event: Event) -> None:
-    """Apply one event."""
     if event.seq == 0:
         for about in USUAL:
             rows.file(OWNER, about, event.ts)
@@ -488,7 +479,6 @@ def time_said(said: object) -> str:
 
 
 def _withdraw(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    """A belief is withdrawn."""
     rows.pending.take(body["id"])
     entry = rows.entry(body["id"])
     if entry is not None and not entry.retracted:
@@ -509,7 +499,7 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     file, front = rows.file(body["user"], body["about"], event.ts), body["front"]
     if body.get("again"):  # what was said of it is about to be erased
-        rows.forget_states(file, event.seq)
+        rows.db.execute("DELETE FROM local_renderings WHERE path = ? AND seq < ?", (file.path, event.seq))
     if body.get("again") and not front:  # no belief is about it
         rows.sweep(file, event.ts)
         return
@@ -545,11 +535,6 @@ def _rename(rows: Rows, event: Event, body: dict[str, Any]) -> None:
         file.description = description_of(to)
 
 
-def _clean(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    for file in rows.files_of(body["user"]):
-        rows.sweep(file, event.ts)
-
-
 def _take(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """The pages that every memory begins with are as old as the memory that was imported."""
     for about in USUAL if body["whole"] and body["user"] == OWNER else ():
@@ -562,6 +547,7 @@ _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
     ops.BELIEF_PUT: _state, ops.BELIEF_SUPERSEDE: _state, ops.BELIEF_TOMBSTONE: _withdraw,
     ops.BELIEF_INVALIDATE: _withdraw, ops.ERASE: _erased, ops.REVIEW_ANSWER: _answer,
     ops.REVIEW_ASK: lambda rows, _, body: rows.pending.ask(body), ops.PAGE_PUT: _page, ops.PAGE_COMPACT: _fold,
-    ops.PAGE_RENAME: _rename, ops.PAGE_CLEAN: _clean, ops.IMPORT_TAKE: _take,
+    ops.PAGE_RENAME: _rename, ops.IMPORT_TAKE: _take,
+    ops.PAGE_CLEAN: lambda rows, event, body: rows.clean(body["user"], event.ts),
     TIME: lambda rows, _, body: rows.redate(body["clock"]),
 }  # fmt: skip

@@ -4,9 +4,6 @@ All words that were typed are looked for first. If too few entries have them all
 has, the last word may be the beginning of one. What was superseded, retracted or compacted is found only on request,
 and then names what is current.
 
-Full text is sorted by rank alone, and each entry is checked only then, until there are enough: checking every match
-would cost more than the search.
-
 SQLite splits a text at whatever is not a letter to it, and drops most accents. That leaves out scripts that put no
 space between words, letters glued to them (iPhoneを), vowel signs, wide letters and ligatures, emoji, and "email" where
 a text says e-mail. Texts with such words get them a second time, plainly spelled: their `letters`, which are searched
@@ -48,7 +45,8 @@ _ROW = "e.id, e.path, e.timestamp, e.tags, e.content, e.superseded_by, e.retract
 _SEEN = """e.timestamp >= :since AND e.timestamp < :until
     AND (:all OR e.superseded = 0 AND e.retracted = 0 AND e.folded_into = '') AND p.user = :user"""
 _ON = " AND e.path IN (SELECT value FROM json_each(:paths))"
-# by `rank` alone, which full text sorts by without being asked for each; to read it would be to count it again
+# by `rank` alone, which full text sorts by without being asked for each; to read it would be to count it again. Each
+# entry is checked only then, until there are enough: checking every match would cost more than the search
 _BY_WORDS = f"""SELECT {_ROW} FROM entries_fts AS f
     CROSS JOIN entries AS e ON e.n = f.rowid CROSS JOIN files AS p ON p.path = e.path
     WHERE f.entries_fts MATCH :match AND {_SEEN} {{}} ORDER BY f.rank LIMIT :limit"""

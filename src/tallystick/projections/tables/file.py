@@ -17,9 +17,7 @@ from urllib.parse import quote
 
 from tallystick.projections.database import inode_of, transaction
 from tallystick.projections.table_set import LOST, SET_POSITION, Bookmark, TableSet
-from tallystick.projections.tables.rows import Recorded, TablesInRows
-from tallystick.projections.tables.schema import SCHEMA, SHAPE
-from tallystick.projections.tables.sealed import SealedRows
+from tallystick.projections.tables.rows import SCHEMA, SHAPE, Recorded, SealedRows, TablesInRows
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Event, Position
 
@@ -37,15 +35,11 @@ _Numbered = tuple[int, Callable[[sqlite3.Connection], TableSet]]
 
 
 class _SetFailed(Exception):
-    """A set of tables that follow could not take the events."""
-
-    def __init__(self, place: int) -> None:
-        super().__init__(place)
-        self.place = place
+    """A set of tables that follow could not take the events: its place."""
 
 
 class StateFile:
-    """The rows of a state in a folder. The ledger's lock says who may write."""
+    """The rows of a state in a folder. The ledger's lock says who may write, and `StateStore` what calls promise."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.tables = path, TablesInRows()
@@ -65,7 +59,6 @@ class StateFile:
     # -- opening -----------------------------------------------------------------------------------------------------
 
     def look(self, *, writable: bool) -> Position | None:
-        """The position of the rows on disk; None if there are none that can be used. What is not saved is discarded."""
         try:
             if self.tables.is_bad or not self._is_in_place():
                 self._open(writable)
@@ -115,11 +108,6 @@ class StateFile:
                 db.close()
 
     def restart(self, *, alone: bool, had_events: bool = False, refused: bool = False) -> None:
-        """Begin with empty tables: on disk, if nobody else uses the folder and nothing is in its place yet.
-
-        A file that cannot be used is replaced by the next `save`, when it is known that the ledger is in order. If a
-        ledger `had_events` and the file is missing, or its rows are `refused`, the tables that follow it are lost.
-        """
         self.close()
         self.is_lost = self.is_lost or refused
         self._is_alone = self._is_writable = alone
@@ -141,7 +129,6 @@ class StateFile:
         self.tables.recorded = None
 
     def compare_with(self, recorded: Recorded, sealed: Callable[[], tuple[int, mmap] | None]) -> None:
-        """Compare rows with these events from now on; those of events that were moved away, with the state file."""
         self._recorded = self.tables.recorded = recorded
         made: list[tuple[mmap, SealedRows]] = []
 
@@ -218,16 +205,13 @@ class StateFile:
 
     @property
     def is_bad(self) -> bool:
-        """True if the file could not be read, or is not in its place any more."""
         return self.tables.is_bad or (self._inode >= 0 and not self._is_in_place())
 
     @property
     def head(self) -> str:
-        """The hash of the last event that the rows on disk have followed."""
         return self.tables.position.hash if self.tables.position else ""
 
     def has_moved(self) -> bool:
-        """True if others wrote rows since the last look, or the file cannot be used any more."""
         if self._db is None:
             return True
         if self._inode < 0:
@@ -241,10 +225,7 @@ class StateFile:
             return True
 
     def pin(self, seq: int) -> bool:
-        """Until `unpin`, read the rows as they are now. False, if others wrote some of later events than this.
-
-        Rows of earlier events do no harm: what is in memory hides them.
-        """
+        # rows of earlier events do no harm: what is in memory hides them
         if self._db is None:
             return False
         if self._inode < 0 or self._db.in_transaction:
@@ -277,17 +258,11 @@ class StateFile:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def spill(self) -> None:
-        """Write what is many, without a position: if this process dies now, all is folded again."""
         if self.tables.changes() > _MANY:
             with suppress(sqlite3.Error, OSError):
                 self.tables.save(None)
 
     def save(self, position: Position | None, events: Sequence[Event] = (), after: str = "") -> None:
-        """Write all that is not written, with the position; what cannot be written stays in memory.
-
-        In the same transaction the tables that follow the ledger take events, if they are where those begin: at the
-        event with the hash `after`. Without a position, nothing else is done.
-        """
         is_idle = position is None and not self.followers
         if self._db is None or is_idle or self.is_bad:
             return
@@ -298,7 +273,7 @@ class StateFile:
                     taken = self._saved(position, events, after, sets)
                     break
                 except _SetFailed as failed:  # the write stands without it; its next reader looks closer
-                    del sets[failed.place]
+                    del sets[failed.args[0]]
                     self._following.clear()
             self.followed.update(taken)
             if position and self._inode < 0 and self._is_alone:
@@ -333,12 +308,8 @@ class StateFile:
         return taken
 
     def rewrite(self, names: Collection[str], seq: int, ops: Collection[str], *, is_whole: bool) -> None:
-        """Replace the file by one without any removed rows, nor words of these ids, which event `seq` erases.
-
-        `ops` are of the events that it empties; none, if that is not known. `is_whole`: all events of the ledger are
-        here. The index keeps what others say, if it is certain what that is; if events were moved away, in any case.
-        The other tables that follow are filled again. What is local stays, but for pages with such an entry.
-        """
+        """The index keeps what others say, if it is certain what that is; if events were moved away, in any case. The
+        other tables that follow are filled again. What is local stays, but for pages with such an entry."""
         if self._db is None or self._inode < 0:
             self._remove_files()
             return
@@ -374,7 +345,6 @@ class StateFile:
                 os.remove(f"{self.path}{end}")
 
     def replace_with(self, path: Path) -> None:
-        """Put the rows at `path`, which somebody made, in the place of these, if there are any."""
         if path.exists():
             self._is_writable = True
             self.close()

@@ -8,29 +8,43 @@ as nobody else changes them.
 A row of a table that declares how is compared with the ledger whenever it is read from the database: it has the numbers
 of the events that it follows from, and must say what these say. So a row that somebody has edited is never used.
 
-Of the tables that are declared so, each row says since which event it has its value, and `state_past` has the values
-before it: see `past.py`.
+A row of a table that keeps its past has in `since` the event that gave it its value. When another value takes its
+place, a trigger moves the old one to `state_past`, where it held from event `since` up to the one before `until`.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left, insort
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from mmap import mmap
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from tallystick.projections.database import transaction
-from tallystick.projections.tables.schema import SHAPE
-from tallystick.projections.tables.sealed import SealedRows
+from tallystick.projections.table_set import POSITIONS
 from tallystick.records.errors import Busy, Damaged
 from tallystick.records.event import Event, Position
 from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, WithoutPast, decoded, encoded
 
 V = TypeVar("V")
+
+SHAPE = 5  # of the rows; raise it when the same events give others
+SCHEMA = (
+    POSITIONS,
+    "CREATE TABLE IF NOT EXISTS state_table (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE IF NOT EXISTS state_row (tab INTEGER NOT NULL, key TEXT NOT NULL, value BLOB, seqs TEXT,"
+    " since INTEGER, PRIMARY KEY (tab, key)) WITHOUT ROWID",
+    # the columns of the key come first: else the integrity check of SQLite 3.40 takes others for NULL
+    "CREATE TABLE IF NOT EXISTS state_past (tab INTEGER NOT NULL, key TEXT NOT NULL, until INTEGER NOT NULL,"
+    " value BLOB NOT NULL, seqs TEXT, since INTEGER NOT NULL, PRIMARY KEY (tab, key, until)) WITHOUT ROWID",
+    "CREATE TRIGGER IF NOT EXISTS state_row_past BEFORE UPDATE ON state_row"
+    " WHEN OLD.since < NEW.since AND OLD.value IS NOT NULL BEGIN INSERT OR REPLACE INTO state_past"
+    " VALUES (OLD.tab, OLD.key, NEW.since, OLD.value, OLD.seqs, OLD.since); END",
+)
 
 _GET = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key = ?"
 _GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
@@ -269,7 +283,6 @@ class RowTable(WithoutPast[V]):
                 self._owner.cache(self, name, found.get(name, GONE))
 
     def changes(self) -> int:
-        """The number of changes that are not written yet."""
         return len(self.changed)
 
     def write(self, db: sqlite3.Connection) -> None:
@@ -447,7 +460,6 @@ class TablesInRows(Undo):
         self._cached = 0
 
     def discard(self) -> None:
-        """Forget what is not written."""
         for table in self.tables.values():
             table.discard()
         self.forget()
@@ -543,3 +555,151 @@ def _merged(rows: Iterator[tuple[str, V]], fresh: dict[str, Any], reverse: bool)
     while row is not None:
         yield row
         row = next(rows, None)
+
+
+# -- the tables as they were after an event ----------------------------------------------------------------------------
+# A row that has its value since no later than the event is still the one of then. Of any other, `state_past` has the
+# value of then, if there was one. So a question about the past reads as many rows as the same question about now,
+# however much was written since. Of a table that keeps no past, no row can be read.
+
+
+def _at(columns: str, which: str, seq: str) -> str:
+    """Rows as they were after an event. Of one key at most one fits: what it had later begins later."""
+    return f"""SELECT {columns} FROM state_row WHERE tab = ?1 AND {which} AND since <= {seq}
+        UNION ALL SELECT {columns} FROM state_past
+        WHERE tab = ?1 AND {which} AND until > {seq} AND since <= {seq}"""
+
+
+class TableAt(RowTable[V]):
+    """A table as it was."""
+
+    GET = _at("key, value, seqs, since", "key = ?2", "?3") + " LIMIT 1"
+    GET_MANY = _at("key, value, seqs, since", "key IN (SELECT value FROM json_each(?2))", "?3")
+    ANY = _at("1", "1", "?2") + " LIMIT 1"
+    RANGE = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
+    RANGE_BACK = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
+    COUNT = f"SELECT count(*) FROM ({_at('1', 'key >= ?2 AND key < ?3', '?5')} LIMIT ?4)"
+    asks_first = False
+
+    def __init__(self, owner: TablesAt, table: KeptTable[V]) -> None:
+        super().__init__(owner, table.name, table.codec, table.agrees)
+        self._table, self.number, self._last = table, table.number, owner.last
+        self.changed = _ChangedAt(table.steps, owner.last)
+
+    def ever(self, *prefix: str) -> list[Key]:
+        """Those of later events are among them; they have no history by then."""
+        return self._table.ever(*prefix)
+
+    def history(self, key: Key) -> list[V]:
+        steps = self._table.steps_of(key)
+        return [step.value for step in steps if step.since <= self._last and step.value is not GONE]
+
+
+class TablesAt(TablesInRows):
+    """The tables as they were after event `last`. They are for reading."""
+
+    def __init__(self, now: TablesInRows, last: int) -> None:
+        super().__init__()
+        self._now, self.recorded, self.last = now, now.recorded, last
+
+    def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
+        return RowTable(self, name, codec, agrees)  # it is attached to no database
+
+    def kept(self, name: str, *_: object) -> RowTable[Any]:
+        table = self._now.tables[name]
+        assert isinstance(table, KeptTable)
+        made = self.tables[name] = TableAt(self, table)
+        return made
+
+    def rows(self, statement: str, *values: object) -> list[Any]:
+        return self._now.rows(statement, *values, self.last)
+
+    def distrust(self, table: str) -> None:
+        self._now.distrust(table)
+
+
+class _ChangedAt(Mapping[str, Any]):
+    """Of the rows that are not written yet, those that had a value after an event."""
+
+    def __init__(self, steps: Mapping[str, tuple[Step, ...]], last: int) -> None:
+        self._steps, self._last = steps, last
+
+    def __getitem__(self, name: str) -> Any:
+        for step in reversed(self._steps[name]):
+            if step.since <= self._last:
+                return step.value
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, steps in self._steps.items() if steps[0].since <= self._last)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+# -- the rows of a state file: what a row that follows from events which were moved away is compared with --------------
+# In the file the rows of each table are together, in the order of their keys, one a line: the table, the key, the
+# value. So one is found by bisection, however many there are.
+
+_WORDS = ("text", "user", "agent", "session", "about", "key", "path", "trust", "triple")
+_NONE = object()
+
+
+class SealedRows:
+    """The rows of the state after event `seq`, in a file with these bytes."""
+
+    def __init__(self, seq: int, data: mmap) -> None:
+        self._seq, self._data = seq, data
+        self._tables = dict[str, tuple[int, int]]()
+        start = data.find(b"\n") + 1
+        while start < len(data):
+            table = self._row(start)[0]
+            end = self._first(start, len(data), lambda row, table=table: row[0] == table)  # type: ignore[misc]
+            self._tables[table] = start, end
+            start = end
+
+    def agrees(self, table: str, name: str, value: bytes, seqs: Sequence[int], later: Sequence[Event]) -> bool:
+        """True if a row has this value there; or, where it also follows from later events, the words of both alone."""
+        there = self._value(table, name)
+        if max(seqs, default=-1) <= self._seq:
+            return there is not _NONE and orjson.loads(value) == there
+        known = {word for each in (there, *(event.body for event in later)) for word in _words(each)}
+        return known.issuperset(_words(orjson.loads(value)))
+
+    def _value(self, table: str, name: str) -> Any:
+        low, high = self._tables.get(table, (0, 0))
+        start = self._first(low, high, lambda row: _key(row) < name.encode("utf-8", "replace"))
+        row = self._row(start) if start < high else None
+        return row[2] if row and _key(row) == name.encode("utf-8", "replace") else _NONE
+
+    def _first(self, low: int, high: int, is_before: Callable[[list[Any]], bool]) -> int:
+        """Where the first line of a range begins for which this is not true."""
+        while low < high:
+            start = self._data.rfind(b"\n", 0, (low + high) // 2) + 1
+            if is_before(self._row(start)):
+                low = self._data.find(b"\n", start) + 1
+            else:
+                high = start
+        return low
+
+    def _row(self, start: int) -> list[Any]:
+        row: list[Any] = orjson.loads(self._data[start : self._data.find(b"\n", start)])
+        return row
+
+
+def _key(row: list[Any]) -> bytes:
+    key = row[1]
+    return encoded(tuple(key) if type(key) is list else key).encode("utf-8", "replace")
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Whatever is said in a value, and whose it is."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            if name in _WORDS:
+                yield from map(str, each if isinstance(each, list) else [each])
+            else:
+                yield from _words(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _words(each)

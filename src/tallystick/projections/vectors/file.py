@@ -141,10 +141,7 @@ class VectorFile:
             return
         with suppress(OSError), self.unchanged() as is_unchanged:
             if is_unchanged:
-                fresh = self._path("mark-new")
-                with open(fresh, "wb", opener=_private) as file:
-                    file.write(orjson.dumps([len(self.rows), index, reads_to]))
-                os.replace(fresh, self._path("mark"))
+                _replace(self._path("mark"), orjson.dumps([len(self.rows), index, reads_to]))
 
     def are_good(self, rows: NDArray[np.int64]) -> bool:
         """True if the checks of these rows are right. Else nothing is noted of them any more, and all are checked."""
@@ -175,13 +172,9 @@ class VectorFile:
         return self._home / f"{self._name}-{generation or self.generation}.{kind}"
 
     def near_path(self) -> Path | None:
-        """The path of the graph of this generation."""
         return self._path("near") if self._home is not None and self.generation else None
 
-    # -- finding -----------------------------------------------------------------------------------------------------
-
     def blocks_at(self, rows: NDArray[np.int64]) -> list[str]:
-        """The blocks of some rows."""
         return [f"{number:016x}" for number in self.rows.every["block"][rows].tolist()]
 
     # -- adding and removing -----------------------------------------------------------------------------------------
@@ -279,21 +272,13 @@ class VectorFile:
                 for start in range(0, len(keep), AT_ONCE):
                     some = slice(start, start + AT_ONCE)
                     file.write((rows[some] if kind == "rows" else matrix[keep[some]]).tobytes())
-        self._name_it(token)
+        head = {"format": FORMAT, "dimensions": self.dimensions, "generation": token}
+        _replace(self._small, orjson.dumps(head), is_synced=True)
         self._begin(token)
         if len(rows):
             rows, self._matrix = self._mapped(len(rows))
             self.rows.grow(rows)
         self._remove_others()
-
-    def _name_it(self, generation: str) -> None:
-        head = {"format": FORMAT, "dimensions": self.dimensions, "generation": generation}
-        fresh = self._small.with_suffix(".new")
-        with open(fresh, "wb", opener=_private) as file:
-            file.write(orjson.dumps(head))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, self._small)
 
     def _remove_others(self) -> None:
         """Remove whatever is not of this generation. A folder is not ours, and stays."""
@@ -351,6 +336,17 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
 
 
+def _replace(path: Path, *parts: bytes, is_synced: bool = False) -> None:
+    """Write a file, and put it in the place of the one before."""
+    fresh = path.with_name(f"{path.name}.new")
+    with open(fresh, "wb", opener=_private) as file:
+        file.writelines(parts)
+        if is_synced:
+            file.flush()
+            os.fsync(file.fileno())
+    os.replace(fresh, path)
+
+
 # -- removing the vectors of what was erased ---------------------------------------------------------------------------
 
 _MARK = "swept"
@@ -381,10 +377,7 @@ def sweep(folder: Path, index: IndexFile, erasures: int) -> None:
     except OSError as error:
         raise NotWritten(f"cannot remove the vectors of what was erased: {error}") from error
     with suppress(OSError):  # if it cannot be recorded that it is done, it is done again
-        fresh = folder / f"{_MARK}.new"
-        with open(fresh, "wb", opener=_private) as file:
-            file.write(b"%d\n" % erasures)
-        os.replace(fresh, folder / _MARK)
+        _replace(folder / _MARK, b"%d\n" % erasures)
 
 
 def blocks_of(index: IndexFile, user: str) -> NDArray[np.uint64]:
@@ -497,15 +490,9 @@ class Nearest:
         with self._file.unchanged() as is_unchanged:
             if not is_unchanged or path is None:
                 return
-            fresh = path.with_suffix(".new")
             said = self._graph.save()
-            try:
-                with open(fresh, "wb", opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, 0o600)) as file:
-                    file.write(_MAGIC + zlib.crc32(said).to_bytes(4, "little"))
-                    file.write(said)
-                fresh.replace(path)
-            except OSError:
-                return
+            with suppress(OSError):
+                _replace(path, _MAGIC + zlib.crc32(said).to_bytes(4, "little"), said)
 
 
 def _read(path: Path) -> bytes | None:

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tallystick.projections.index.block_ids import content_hash
+from tallystick.projections.index.rows import content_hash
 from tallystick.stores.elfmem import rows
 from tallystick.stores.elfmem.rows import bytes_to_embedding, embedding_to_bytes
 

@@ -25,8 +25,7 @@ from tallystick.records.errors import Damaged, Missing, NotFound, Refused
 from tallystick.records.esdb_record import RAG_CONFIDENCE, UNKNOWN, ChronoRecord, WalEvent, belief_status
 from tallystick.records.event import Draft, Event
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
-from tallystick.state.beliefs import Beliefs
-from tallystick.state.version import CurrentVersion
+from tallystick.state.beliefs import Beliefs, CurrentVersion
 from tallystick.stores.esdb.migrate import is_old, take_over
 from tallystick.stores.open_folder import OpenFolder
 

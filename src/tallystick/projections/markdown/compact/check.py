@@ -21,14 +21,15 @@ from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 
-from tallystick.projections.markdown.compact.notes import Pairs, Statement
 from tallystick.projections.markdown.compact.words import (
     NEGATIONS,
     SPACELESS,
     ContentWord,
     Key,
+    Pairs,
     Part,
     Spare,
+    Statement,
     Texts,
     is_same,
     one_after_the_other,
@@ -270,7 +271,6 @@ def differences(
 
 
 def code_of(words: Sequence[ContentWord], at: int) -> str:
-    """The code of a loss of this word."""
     word, kind = words[at][:2]
     if word in NEGATIONS:
         return "negation"

@@ -18,13 +18,19 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from tallystick.projections.markdown.compact.check import preserved
-from tallystick.projections.markdown.compact.notes import Note, Statement, ends, is_day, joined, parted, words_in
-from tallystick.projections.markdown.compact.words import Key, Texts
+from tallystick.projections.markdown.compact.words import (
+    Key,
+    Note,
+    Statement,
+    Texts,
+    ends,
+    is_day,
+    joined,
+    parted,
+    words_in,
+)
+from tallystick.projections.markdown.names import MOST
 from tallystick.text.claims import gist
-
-__all__ = ["Statement", "fold", "words_in"]
-
-MOST_TAGS = 3
 
 
 def fold(statements: Sequence[Statement], *, today: date) -> list[Statement]:
@@ -92,7 +98,7 @@ class _Folder:
         following = by_name.get(old.superseded_by)
         if old.superseded_by and not (following and self.texts.say_the_same(old, following)):
             notes = [Note(following.day if following else "", current), *notes]
-        if len(tags) > max(MOST_TAGS, len(self.tags)) or old.at[:19] > self.standing.at[:19]:
+        if len(tags) > max(MOST, len(self.tags)) or old.at[:19] > self.standing.at[:19]:
             return False
         if not all(is_day(note.until) and parted(joined("x", [note])) == ("x", [note]) for note in notes):
             return False
