@@ -17,7 +17,8 @@ from urllib.parse import quote
 
 from tallystick.projections.database import inode_of, transaction
 from tallystick.projections.table_set import LOST, SET_POSITION, Bookmark, TableSet
-from tallystick.projections.tables.rows import SCHEMA, SHAPE, Recorded, SealedRows, TablesInRows
+from tallystick.projections.tables.rows import SCHEMA, SHAPE, Recorded, TablesInRows
+from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Event, Position
 
