@@ -27,7 +27,7 @@ def attached(tables: TablesInRows) -> TablesInRows:
     db = sqlite3.connect(":memory:", isolation_level=None)
     for statement in SCHEMA:
         db.execute(statement)
-    tables.attach(db)
+    tables.attach(db, is_new=True)
     return tables
 
 

@@ -424,11 +424,15 @@ class TablesInRows(Undo):
         )
 
     def attach(self, db: sqlite3.Connection, *, is_new: bool = False) -> None:
-        """Read and write the rows of this database from now on. A new one has none of these tables."""
+        """Read and write the rows of this database from now on. A new one has none of these tables.
+
+        ValueError, if another lacks one: it is damaged, and a table must not be taken for empty.
+        """
+        if is_new:
+            db.executemany("INSERT OR IGNORE INTO state_table (name) VALUES (?)", [(name,) for name in self.tables])
         numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
-        if fresh := [(name,) for name in self.tables if name not in numbers]:
-            db.executemany("INSERT OR IGNORE INTO state_table (name) VALUES (?)", fresh)
-            numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
+        if not numbers.keys() >= self.tables.keys():
+            raise ValueError("it lacks a table")
         self.db = db
         for name, table in self.tables.items():
             table.number = numbers[name]
