@@ -85,7 +85,7 @@ def load(
     if store and not loaded:
         if not at_length and sum(path.stat().st_size for path in folder.chain_files() if path.exists()) > _LONG:
             raise RowsNeeded
-        store.restart(alone=alone, had_events=bool(sealed) or size > len(begin), refused=position is not None)
+        store.restart(alone=alone, had_events=bool(sealed) or size > len(begin), refused=found is not None)
     loaded = loaded or _from_lines(folder, fd, size, first, state, witness, store)
     if is_refused and loaded.verdict.kind == "clean":
         loaded.verdict = Verdict("torn", loaded.verdict.end, REFUSED_WRITE)
