@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tallystick.ledger import format as fmt, signed_note as prove
+from tallystick.ledger import format as fmt, proof as prove
 from tallystick.ledger.checkpoint import take
 from tallystick.ledger.signed_note import Checkpoint, InclusionNote, Signer, Verifier
 from tallystick.records.errors import NotFound, Refused
@@ -58,7 +58,7 @@ def test_it_is_checked_with_nothing_but_the_text_and_the_key(folder, tmp_path):
     (tmp_path / "proof").write_text(prove.inclusion(ledger, 3, notes[-1], key))
     code = (
         "import sys, json; from pathlib import Path; from tallystick.ledger.signed_note import Verifier;"
-        "from tallystick.ledger import signed_note as prove;"
+        "from tallystick.ledger import proof as prove;"
         "print(json.dumps(prove.check_inclusion(Path(sys.argv[1]).read_text(), Verifier(sys.argv[2]))))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "proof"), key.key]

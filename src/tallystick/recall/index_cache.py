@@ -15,7 +15,7 @@ from tallystick.projections.index import search, statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.rows import Source
 from tallystick.projections.index.search import NOW, Scope, SourceRow
-from tallystick.projections.table_set import LedgerView
+from tallystick.projections.recorded import LedgerView
 from tallystick.recall.support import State
 
 _MOST = 50_000  # blocks, or words, before it is thrown away

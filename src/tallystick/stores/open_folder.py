@@ -19,9 +19,9 @@ from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.ledger.lock import is_held
 from tallystick.ledger.protocol import Ledger
-from tallystick.projections.table_set import LedgerView
+from tallystick.projections.recorded import LedgerView
 from tallystick.projections.tables.file import StateFile
-from tallystick.projections.tables.rows import TablesAt
+from tallystick.projections.tables.past import TablesAt
 from tallystick.records import ids
 from tallystick.records.belief import OWNER, Change, Moment, Version, Why
 from tallystick.records.errors import NotWritten, Unfinished

@@ -7,7 +7,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.ledger import merkle
-from tallystick.ledger.signed_note import Tree
+from tallystick.ledger.proof import Tree
 from tallystick.memory.maintenance.ledger import check_proof
 from tallystick.records.errors import Missing, NotFound, RolledBack, TallystickError
 

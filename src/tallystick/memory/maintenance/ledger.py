@@ -27,7 +27,8 @@ from tallystick.stores.places import is_old
 
 if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.ledger.checkpoint import Keyring
-    from tallystick.ledger.signed_note import Proof, Tree, Verifier
+    from tallystick.ledger.proof import Proof, Tree
+    from tallystick.ledger.signed_note import Verifier
     from tallystick.records.progress import Progress
     from tallystick.records.status import ChainFile, Kept, Report
     from tallystick.records.times import Span
@@ -50,7 +51,8 @@ def verify_folder(
 
 def check_proof(text: str, key: str) -> dict[str, Any]:
     """What a proof proves, by the verifier key that came with it; no memory is needed. Refused if it proves nothing."""
-    from tallystick.ledger.signed_note import NoteError, Verifier, check_inclusion
+    from tallystick.ledger.proof import check_inclusion
+    from tallystick.ledger.signed_note import NoteError, Verifier
 
     try:
         verifier = Verifier(key)
@@ -68,7 +70,7 @@ class LedgerService:
 
     @cached_property
     def _tree(self) -> Tree:
-        from tallystick.ledger.signed_note import Tree
+        from tallystick.ledger.proof import Tree
 
         return Tree(self._ledger)
 
@@ -145,7 +147,7 @@ class LedgerService:
 
     def prove(self, seq: int) -> str:
         """That event `seq` is in the ledger, for someone who has only a checkpoint and the key to check it with."""
-        from tallystick.ledger.signed_note import inclusion
+        from tallystick.ledger.proof import inclusion
 
         self._ledger.refresh()
         self._ledger.line(seq)  # if it is not there, nothing is signed for it either
@@ -154,7 +156,7 @@ class LedgerService:
 
     def proof(self, seq: int) -> Proof:
         """The same without signing or writing: against the last checkpoint that has it, or the tree as it is."""
-        from tallystick.ledger.signed_note import Proof, header_of, inclusion
+        from tallystick.ledger.proof import Proof, header_of, inclusion
 
         self._ledger.refresh()
         ledger, tree = self._ledger, self._tree

@@ -24,7 +24,7 @@ from tallystick.consolidate.classify import Deltas
 from tallystick.decide.actions import on_page
 from tallystick.decide.gate import Verdict
 from tallystick.decide.paths import not_found
-from tallystick.ledger.signed_note import Proof
+from tallystick.ledger.proof import Proof
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarantine
 from tallystick.projections.pages.rows import title_of

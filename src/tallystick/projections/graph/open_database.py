@@ -27,7 +27,8 @@ from tallystick.projections.database import Stale
 from tallystick.projections.graph.combined_view import MARK, Merge, merge_of, merges_into
 from tallystick.projections.graph.rows import ATTRIBUTES, SOURCES, UNNAMED, Rows, apply, saved_line
 from tallystick.projections.pages.rows import title_of
-from tallystick.projections.table_set import NO_EVENT, LedgerView, TableSet, pending_tables, said_in
+from tallystick.projections.recorded import NO_EVENT, LedgerView, said_in
+from tallystick.projections.table_set import TableSet, pending_tables
 from tallystick.records.belief import OWNER
 from tallystick.records.entity import THING, ProposedMerge, kind_of, thing_key
 from tallystick.records.event import Event

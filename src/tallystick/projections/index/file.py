@@ -17,7 +17,8 @@ from tallystick.projections.index.batch import Name, WriteBatch
 from tallystick.projections.index.rows import Source
 from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
 from tallystick.projections.index.segmentation import has_no_spaces, spread
-from tallystick.projections.table_set import NO_EVENT, Bookmark, LedgerView, TableSet, said_in
+from tallystick.projections.recorded import NO_EVENT, LedgerView, said_in
+from tallystick.projections.table_set import Bookmark, TableSet
 from tallystick.records import operations as ops
 from tallystick.records.entity import called
 from tallystick.records.event import Event

@@ -37,7 +37,8 @@ from tallystick.projections.pages.rows import (
     title_of,
 )
 from tallystick.projections.pages.search import Match
-from tallystick.projections.table_set import NO_EVENT, LedgerView, TableSet, pending_tables
+from tallystick.projections.recorded import NO_EVENT, LedgerView
+from tallystick.projections.table_set import TableSet, pending_tables
 from tallystick.records.belief import OWNER
 from tallystick.records.event import Event
 from tallystick.state.episodes import EpisodeRef

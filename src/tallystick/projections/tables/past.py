@@ -1,0 +1,90 @@
+"""The tables of a state as they were after an event, read from the rows that `rows.py` keeps.
+
+A row that has its value since no later than the event is still the one of then. Of any other, `state_past` has the
+value of then, if there was one. So a question about the past reads as many rows as the same question about now, however
+much was written since. Of a table that keeps no past, no row can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+from tallystick.projections.tables.rows import GONE, KeptTable, RowTable, Step, TablesInRows
+from tallystick.state.tables import PLAIN, Agrees, Codec, Key
+
+V = TypeVar("V")
+
+
+def _at(columns: str, which: str, seq: str) -> str:
+    """Rows as they were after an event. Of one key at most one fits: what it had later begins later."""
+    return f"""SELECT {columns} FROM state_row WHERE tab = ?1 AND {which} AND since <= {seq}
+        UNION ALL SELECT {columns} FROM state_past
+        WHERE tab = ?1 AND {which} AND until > {seq} AND since <= {seq}"""
+
+
+class TableAt(RowTable[V]):
+    """A table as it was."""
+
+    GET = _at("key, value, seqs, since", "key = ?2", "?3") + " LIMIT 1"
+    GET_MANY = _at("key, value, seqs, since", "key IN (SELECT value FROM json_each(?2))", "?3")
+    ANY = _at("1", "1", "?2") + " LIMIT 1"
+    RANGE = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
+    RANGE_BACK = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
+    COUNT = f"SELECT count(*) FROM ({_at('1', 'key >= ?2 AND key < ?3', '?5')} LIMIT ?4)"
+    asks_first = False
+
+    def __init__(self, owner: TablesAt, table: KeptTable[V]) -> None:
+        super().__init__(owner, table.name, table.codec, table.agrees)
+        self._table, self.number, self._last = table, table.number, owner.last
+        self.changed = _ChangedAt(table.steps, owner.last)
+
+    def ever(self, *prefix: str) -> list[Key]:
+        """Those of later events are among them; they have no history by then."""
+        return self._table.ever(*prefix)
+
+    def history(self, key: Key) -> list[V]:
+        steps = self._table.steps_of(key)
+        return [step.value for step in steps if step.since <= self._last and step.value is not GONE]
+
+
+class TablesAt(TablesInRows):
+    """The tables as they were after event `last`. They are for reading."""
+
+    def __init__(self, now: TablesInRows, last: int) -> None:
+        super().__init__()
+        self._now, self.recorded, self.last = now, now.recorded, last
+
+    def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
+        return RowTable(self, name, codec, agrees)  # it is attached to no database
+
+    def kept(self, name: str, *_: object) -> RowTable[Any]:
+        table = self._now.tables[name]
+        assert isinstance(table, KeptTable)
+        made = self.tables[name] = TableAt(self, table)
+        return made
+
+    def rows(self, statement: str, *values: object) -> list[Any]:
+        return self._now.rows(statement, *values, self.last)
+
+    def distrust(self, table: str) -> None:
+        self._now.distrust(table)
+
+
+class _ChangedAt(Mapping[str, Any]):
+    """Of the rows that are not written yet, those that had a value after an event."""
+
+    def __init__(self, steps: Mapping[str, tuple[Step, ...]], last: int) -> None:
+        self._steps, self._last = steps, last
+
+    def __getitem__(self, name: str) -> Any:
+        for step in reversed(self._steps[name]):
+            if step.since <= self._last:
+                return step.value
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, steps in self._steps.items() if steps[0].since <= self._last)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
