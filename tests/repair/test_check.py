@@ -265,7 +265,7 @@ def a_key_that_is_none(root):
     key.write_text("rubbish")
 
 
-@finds("stretch-pruned", text="/away")
+@finds("segment-pruned", text="/away")
 def pruned(root):
     for name in ("a", "b"):
         fill(root, 5, name)
@@ -274,7 +274,7 @@ def pruned(root):
         open_folder.ledger.prune(root.parent / "away")
 
 
-@finds("stretch-missing", text="events 0 to 5 ")
+@finds("segment-missing", text="events 0 to 5 ")
 def a_segment_that_nobody_moved(root):
     for name in ("a", "b"):
         fill(root, 5, name)
@@ -282,20 +282,20 @@ def a_segment_that_nobody_moved(root):
     sorted((root / "sealed").iterdir())[0].unlink()
 
 
-@finds("stretch-missing", text="sealed/state-000000000011 is missing")
+@finds("segment-missing", text="sealed/state-000000000011 is missing")
 def pruned_segments_whose_state_is_gone(root):
     pruned(root)
     next((root / "sealed").glob("state-*")).unlink()
 
 
-@finds("stretch-missing", text="sealed/state-000000000011 is not as it was recorded")
+@finds("segment-missing", text="sealed/state-000000000011 is not as it was recorded")
 def pruned_segments_whose_state_was_edited(root):
     pruned(root)
     [path] = (root / "sealed").glob("state-*")
     path.write_bytes(path.read_bytes().replace(b"the words of a3", b"the lies  of a3"))
 
 
-@finds("state-differs", "stretch-pruned", text="first in belief")
+@finds("state-differs", "segment-pruned", text="first in belief")
 def a_row_of_a_pruned_ledger_that_was_edited(root):
     pruned(root)
     a_row_of_the_state_that_was_edited(root, "a3")
@@ -598,4 +598,4 @@ def test_a_backup_that_lost_a_segment_is_no_good_one_unless_the_segment_was_move
     shutil.rmtree(copied)
     pruned(root)
     backup(root)
-    assert codes(root) == ["stretch-pruned"]
+    assert codes(root) == ["segment-pruned"]

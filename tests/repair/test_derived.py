@@ -141,10 +141,10 @@ def test_what_hangs_in_the_air_is_found_also_after_a_prune(root, tmp_path):
         folder.ledger.prune(tmp_path / "away")
     with Memory(root) as memory:
         assert memory.recall("tea")
-    assert codes(root) == ["stretch-pruned"]
+    assert codes(root) == ["segment-pruned"]
     change(root / "state.db", "DELETE FROM index_lives")
 
-    assert codes(root) == ["block-loose", "stretch-pruned"]
+    assert codes(root) == ["block-loose", "segment-pruned"]
 
 
 # -- the pages ---------------------------------------------------------------------------------------------------------

@@ -229,7 +229,7 @@ def test_where_events_were_moved_away_nothing_is_said_of_what_they_brought(root,
         folder.ledger.prune(tmp_path / "away")
         record(root, put(4, rests_on=[version(9)]))
 
-    assert codes(root) == ["stretch-pruned"]
+    assert codes(root) == ["segment-pruned"]
 
 
 def test_damaged_lines_are_told_of_and_not_what_hangs_on_them(root):

@@ -548,7 +548,7 @@ def test_a_pruned_ledger_is_mended_behind_its_state(root, tmp_path):
 
     apply(root, [LINE])
 
-    assert codes(root) == ["stretch-pruned"]
+    assert codes(root) == ["segment-pruned"]
     assert texts(root) == said(*keys(8), "later0", "later2")
 
 

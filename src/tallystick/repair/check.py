@@ -245,11 +245,11 @@ def _missing(look: Look) -> Iterator[Finding]:
         places = {place for start, end, place in look.survey.pruned if start <= last and end >= first}
         moved = f"they were moved to {', '.join(sorted(places))}"
         if not any(start <= last <= end for start, end, _ in look.survey.pruned):
-            yield found("stretch-missing", "sealed/", f"{text}, and no event says that they were moved away")
+            yield found("segment-missing", "sealed/", f"{text}, and no event says that they were moved away")
         elif look.survey.baseless:
-            yield found("stretch-missing", "sealed/", f"{look.survey.baseless}; {moved}")
+            yield found("segment-missing", "sealed/", f"{look.survey.baseless}; {moved}")
         else:
-            yield found("stretch-pruned", "sealed/", f"{text}: {moved}")
+            yield found("segment-pruned", "sealed/", f"{text}: {moved}")
 
 
 def _unfinished(look: Look) -> Iterator[Finding]:

@@ -85,7 +85,7 @@ def _steps(look: Look, findings: list[Finding], codes: frozenset[str]) -> Iterat
 def _blocked(look: Look, findings: list[Finding], codes: frozenset[str]) -> str:
     """The reason why nothing can be repaired: a repair is an event, and this ledger may not be written."""
     for finding in findings:
-        missing = finding.code == "stretch-missing"
+        missing = finding.code == "segment-missing"
         ahead = finding.code == "state-ahead" and not codes & {finding.code, LINE}  # repairing lines removes it
         if finding.code in _BLOCKING or missing or ahead:
             return f"blocked by {finding.code}, {finding.place}: {finding.text}; {finding.remedy}"

@@ -493,7 +493,7 @@ def test_after_a_prune_a_lost_index_is_made_from_what_is_held(tmp_path):
         m.reviews.approve(waiting.id)
         assert [hit.text for hit in m.recall("approved", words=True)] == ["never approved"]
     found = {finding.code for finding in check(folder)}
-    assert found - {"page-differs"} == {"stretch-pruned"}  # pages show what was moved away
+    assert found - {"page-differs"} == {"segment-pruned"}  # pages show what was moved away
 
     for path in (tmp_path / "away").iterdir():
         path.rename(folder / "sealed" / path.name)

@@ -273,7 +273,7 @@ def test_after_pruning_what_was_told_stays_told_also_where_the_last_line_is_not_
     with Memory() as again:
         (memory if is_last else again).remember("two")
         assert [line["action"] for line in lines(again)] == ["begin", "remember", "compact", "prune", "remember"]
-    assert check(memory.folder)[0].code == "stretch-pruned"
+    assert check(memory.folder)[0].code == "segment-pruned"
 
 
 @pytest.mark.parametrize("is_imported", [False, True])
