@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tallystick.ledger import format as fmt
-from tallystick.records.errors import Busy, Damaged, TallystickError
+from tallystick.records.errors import Busy, Damaged, NotWritable, TallystickError
 from tallystick.records.event import Event, Position
 from tallystick.records.times import Times
 
@@ -116,6 +116,14 @@ class LedgerMetadata:
     callers: int = 0  # events that callers wrote, in the live segment
     strange: str = ""  # an unknown kind of event: the ledger is read-only for this program
     times: Times = field(default_factory=Times)
+
+    def must_be_known(self, place: str) -> None:
+        """Raise NotWritable if a newer program wrote the ledger at `place`: this one may read it."""
+        if self.version > fmt.FORMAT or self.strange:
+            newer = f"format {self.version}" if self.version > fmt.FORMAT else self.strange
+            raise NotWritable(
+                f"{place} was written by a newer tallystick ({newer}) and is read-only; upgrade tallystick"
+            )
 
     def apply(self, event: Event, ts: str) -> None:
         """Apply an event. `ts` is the time of its line, also if it was first recorded elsewhere."""

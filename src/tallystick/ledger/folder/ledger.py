@@ -22,14 +22,14 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, replace, write_all, write_new
+from tallystick.ledger.drafts import Before, Drafts, Pending, SharedWrite, Then, Ticket, decide_all, encode, hand_out
 from tallystick.ledger.fold import Folded, Scratch, StateStore
 from tallystick.ledger.folder import backup, erase_everywhere as erase, sealed_state
 from tallystick.ledger.folder.layout import Folder, Segment
@@ -40,54 +40,13 @@ from tallystick.ledger.folder.scan import Place
 from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.protocol import Decide
-from tallystick.records import ids
 from tallystick.records.clock import Clock, read_clock, system_clock
 from tallystick.records.errors import Closed, NotWritable, NotWritten, Refused, Unfinished
-from tallystick.records.event import ELSEWHERE, Draft, Event, at_origin
-from tallystick.records.json import check
+from tallystick.records.event import Draft, Event
 
 Reach = Callable[[Disk, Folder, Collection[str]], None]
-Then = Callable[[list[Event]], None]
-Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
 
 _EVERY = 64  # events, after which the rows of the state are written: so many are folded again after a crash
-_HEADER_ROOM = 640  # more than any header needs in addition to its data
-_ELSEWHERE_ROOM = 190  # more than it takes to say where and when an event was first recorded
-
-
-class Ticket:
-    """The write of one of several callers that share a sync. The leader of the group fills in every ticket."""
-
-    def __init__(self, decide: Decide, by: str) -> None:
-        self.decide, self.by = decide, by
-        self.events: list[Event] | None = None
-        self.error: BaseException | None = None
-
-    def waits(self) -> bool:
-        return self.events is None and self.error is None
-
-    def fail(self, error: BaseException, *, is_leader: bool) -> None:
-        """The whole group failed. A Ctrl-C was meant for the thread that leads, and not for the others."""
-        if self.waits():
-            is_own = is_leader or isinstance(error, Exception)
-            self.error = error if is_own else NotWritten("another caller was interrupted; try again")
-
-    def result(self) -> list[Event]:
-        if self.error is not None:
-            raise self.error
-        if self.events is None:
-            raise Closed("the memory was closed before this could be written; open it again")
-        return self.events
-
-
-class _Pending(NamedTuple):
-    """A draft with everything but its place in the chain."""
-
-    draft: Draft
-    id: str
-    ts: str
-    by: str
-    data: bytes
 
 
 class _Writing:
@@ -115,13 +74,8 @@ class _Writing:
             owner._lock.take()
             owner._catch_up()
             owner.must_be_whole()
-            standing = owner.standing
-            if standing.version > fmt.FORMAT or standing.strange:
-                newer = f"format {standing.version}" if standing.version > fmt.FORMAT else standing.strange
-                by_newer = f"was written by a newer tallystick ({newer}) and is read-only; upgrade tallystick"
-                raise NotWritable(f"{owner.folder.root} {by_newer}")
-            owner._moment = read_clock(owner._clock)
-            owner._ulid_time = ids.ulid_time_of(owner._moment)
+            owner.standing.must_be_known(owner.place)
+            owner._drafts.begin(read_clock(owner._clock))
             owner._doubt_times()
             self._end = owner._end
             if self._transaction:
@@ -148,7 +102,8 @@ class _Writing:
 
     def _leave(self) -> None:
         owner = self._owner
-        owner._moment, owner._ulid_time, owner._applied, owner._written = "", "", [], []
+        owner._drafts.end()
+        owner._written = []
         owner._lock.release()
         owner._gate.leave()
 
@@ -172,12 +127,10 @@ class FolderLedger(LedgerReader):
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
         self._begin_with, self._reach = begin_with, reach
         self._then = then  # called with the written events, when they are on disk and the lock is free
-        self._before = before  # called with the drafts before a write; returns those to write instead
-        self._queue: deque[Ticket] = deque()
-        self._batch: list[_Pending] | None = None
+        self._drafts = Drafts(state, lambda: read_clock(self._clock), before)
+        self._shared = SharedWrite(self, self._write_all)
+        self._batch: list[Pending] | None = None
         self._batch_owner = 0
-        self._moment, self._ulid_time = "", ""  # of the write that is in progress
-        self._applied: list[Event] = []  # what it has applied so far, to uncommitted state
         self._written: list[Event] = []  # by the write that is in progress
         self._written_after = ""  # the hash of the event before those
         self._write, self._transaction = _Writing(self, transaction=False), _Writing(self, transaction=True)
@@ -215,14 +168,14 @@ class FolderLedger(LedgerReader):
         source = fmt.check_by(by) if by else self.by
         if self.in_batch():
             assert self._batch is not None
-            taken = self._take(decide(), source, self._end.seq + 1 + len(self._batch))
+            taken = self._drafts.take(decide(), source, self._end.seq + 1 + len(self._batch))
             self._batch += taken
-            return self._applied[len(self._applied) - len(taken) :]
+            return self._drafts.applied[len(self._drafts.applied) - len(taken) :]
         if self.durability == "group":
-            events = self._write_in_group(decide, source)
+            events = self._shared.write(decide, source)
         else:
             with self._transaction:
-                events = self._commit([self._take(decide(), source, self._end.seq + 1)])
+                events = self._commit([self._drafts.take(decide(), source, self._end.seq + 1)])
         if self._then is not None and events:
             self._then(events)
         return events
@@ -261,108 +214,29 @@ class FolderLedger(LedgerReader):
         if not self.in_batch():
             super().refresh()
 
-    def _write_in_group(self, decide: Decide, by: str) -> list[Event]:
-        """Write for all callers that wait, or let another thread do it."""
-        ticket = Ticket(decide, by)
-        self._queue.append(ticket)
-        try:
-            with self.turn():
-                if ticket.waits():
-                    self._lead(ticket)
-        except Closed:  # closed meanwhile, possibly after this ticket was served
-            if ticket.waits():
-                raise
-        return ticket.result()
-
-    def _lead(self, mine: Ticket) -> None:
-        """Decide and record for every waiting caller, with one sync. Each gets its own result."""
-        tickets = [self._queue.popleft() for _ in range(len(self._queue))]
-        try:
-            with self._transaction:
-                self._decide_all(tickets)
-        except BaseException as error:
-            for ticket in tickets:
-                ticket.fail(error, is_leader=ticket is mine)
-            if mine.events is not None or not isinstance(error, Exception):
-                raise
-
-    def _decide_all(self, tickets: list[Ticket]) -> None:
-        groups: list[tuple[Ticket, list[_Pending]]] = []
-        seq = self._end.seq + 1
-        for ticket in tickets:
-            try:
-                taken = self._take(ticket.decide(), ticket.by, seq)
-            except Exception as error:  # whatever it is, it is this caller's alone
-                ticket.error = error
-                continue
-            seq += len(taken)
-            groups.append((ticket, taken))
-        events = iter(self._commit([group for _, group in groups]))
-        for ticket, group in groups:
-            ticket.events = [next(events) for _ in group]
-
-    def _take(self, drafts: Sequence[Draft], by: str, seq: int) -> list[_Pending]:
-        """Check and apply drafts, as the events they will be from `seq` on. If one fails, none of them is applied."""
-        ts = self.now()
-        pending = [self._prepare(draft, by, ts) for draft in (self._before(drafts, by) if self._before else drafts)]
-        known = len(self._applied)
-        try:
-            for number, item in enumerate(pending, seq):
-                event = at_origin(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
-                self._applied.append(event)
-                self.state.apply(event)
-        except BaseException:
-            del self._applied[known:]
-            self.state.rollback()
-            self.state.begin()
-            for event in self._applied:  # those of the callers before this one
-                self.state.apply(event)
-            raise
-        return pending
-
-    def _prepare(self, draft: Draft, by: str, ts: str) -> _Pending:
-        fmt.check_op(draft.op)
-        try:
-            check(draft.body)
-            if type(draft.body) is not dict:
-                raise ValueError("the body of an event is an object")
-        except ValueError as error:
-            raise Refused(f"cannot be written: {error}", "json") from None
-        drawn = os.urandom(32)
-        data = fmt.data_of(draft.body, drawn[16:].hex())
-        room = _HEADER_ROOM - _ELSEWHERE_ROOM * (ELSEWHERE in draft.body)  # what fitted there fits here
-        if len(data) + room > fmt.MAX_LINE:
-            limit = fmt.MAX_LINE - room
-            raise Refused(f"too long: {len(data):,} bytes (limit {limit:,}); write it in parts", "size")
-        return _Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data)
+    def _write_all(self, tickets: list[Ticket]) -> None:
+        with self._transaction:
+            groups = decide_all(tickets, self._drafts, self._end.seq + 1)
+            hand_out(groups, self._commit([group for _, group in groups]))
 
     def now(self) -> str:
-        return self._moment or read_clock(self._clock)
+        return self._drafts.now()
 
-    def _commit(self, groups: Sequence[Sequence[_Pending]]) -> list[Event]:
+    def _commit(self, groups: Sequence[Sequence[Pending]]) -> list[Event]:
         """Encode, write and sync; then, and only then, advance."""
         if not self._gate.is_mine():
             parent = "only the parent process can finish this write"
             raise Closed(f"{self.folder.root} was opened before a fork; {parent}", "forked")
-        seq, prev, ts = self._end.seq, self._end.hash, self._end.ts
-        batch, lines, slices, events = seq + 1, [], [], []
-        for group in groups:
-            for left, item in zip(range(len(group) - 1, -1, -1), group, strict=True):
-                seq, ts = seq + 1, item.ts
-                op = item.draft.op
-                line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
-                lines.append(line)
-                slices.append(head)
-                events.append(at_origin(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
-        if events:
-            blob = b"".join(lines)
+        made = encode(groups, self._end.seq, self._end.hash, self._end.ts)
+        if made.events:
+            blob = b"".join(made.lines)
             self._put_on_disk(blob)
             self._written_after = self._end.hash
-            end = Place(self._end.offset + len(blob), seq, prev, ts)
-            self._tip = (end.offset - len(lines[-1]), slices[-1] + b',"hash":"%b"' % prev.encode())
-            self._advance(end, slices, events, [item.ts for group in groups for item in group])
-            self._written = events
-        return events
+            end = Place(self._end.offset + len(blob), made.seq, made.hash, made.ts)
+            self._tip = (end.offset - len(made.lines[-1]), made.slices[-1] + b',"hash":"%b"' % made.hash.encode())
+            self._advance(end, made.slices, made.events, made.stamps)
+            self._written = made.events
+        return made.events
 
     def _put_on_disk(self, blob: bytes) -> None:
         try:
@@ -410,7 +284,7 @@ class FolderLedger(LedgerReader):
         if op != fmt.TIME:
             self._doubt_times()
         ts = self.now()
-        for event in self._commit([[self._prepare(Draft(op, body), self.by, ts) for body in bodies]]):
+        for event in self._commit([[self._drafts.prepare(Draft(op, body), self.by, ts) for body in bodies]]):
             self.state.apply(event)
 
     def _doubt_times(self) -> None:
@@ -500,7 +374,7 @@ class FolderLedger(LedgerReader):
                 "stretch": {"first": self._segment, "last": last.seq, "head": last.hash},
                 "events": first - self._segment, "root": self.tree().root().hex(),
             }  # fmt: skip
-            _, event_id, ts, by, data = self._prepare(Draft(fmt.SEAL, body), self.by, self.now())
+            _, event_id, ts, by, data = self._drafts.prepare(Draft(fmt.SEAL, body), self.by, self.now())
             line, head, hashed = fmt.encode(first, ts, fmt.SEAL, event_id, by, first, 0, last.hash, data)
             write_new(self._disk, self.folder.new_wal, line)
             self._disk.make_folder(self.folder.sealed)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from mmap import mmap
@@ -27,10 +26,10 @@ from tallystick.ledger.folder.backup import finish, left_in
 from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.folder.scan import START, Place, scan
+from tallystick.ledger.gate import Gate
 from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, only_one
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.records.errors import (
-    Closed,
     Damaged,
     Missing,
     NotFound,
@@ -49,38 +48,6 @@ _LOOKS = 10
 _MANY_SLICES = 1000  # lines, of about 300 bytes each
 
 Pins = Callable[[str], Sequence[Witness]]  # the witnesses outside the folder, by ledger id
-
-
-class Gate:
-    """One thread at a time, in the process that opened the ledger, as long as it is open.
-
-    A forked child shares files and locks with its parent, and must open the ledger again. A class of its own because
-    each write passes it, and a generator costs more.
-    """
-
-    def __init__(self, owner: LedgerReader) -> None:
-        self._owner, self.thread, self._pid = owner, threading.RLock(), os.getpid()
-
-    def __enter__(self) -> None:
-        self.enter()
-
-    def __exit__(self, *_: object) -> None:
-        self.leave()
-
-    def enter(self) -> None:
-        if os.getpid() != self._pid:
-            raise Closed(f"{self._owner.folder.root} was opened before a fork; open it again in this process", "forked")
-        self.thread.acquire()
-        if self._owner.dead:
-            self.thread.release()
-            raise Closed(self._owner.dead)
-
-    def leave(self) -> None:
-        self.thread.release()
-
-    def is_mine(self) -> bool:
-        """True if this process made it, and not one that it was forked from."""
-        return os.getpid() == self._pid
 
 
 class LedgerReader:
@@ -125,6 +92,10 @@ class LedgerReader:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def place(self) -> str:
+        return str(self.folder.root)
 
     def must_be_whole(self) -> None:
         if self.trouble is not None:
