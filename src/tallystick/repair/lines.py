@@ -39,9 +39,10 @@ from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
 from tallystick.ledger.folder.layout import Folder, free_name
 from tallystick.ledger.folder.recover import ledger_id
-from tallystick.ledger.folder.scan import Place, scan, scan_path
+from tallystick.ledger.folder.scan import scan, scan_path
 from tallystick.ledger.lock import Lock
 from tallystick.ledger.merkle import Range, leaf_hash
+from tallystick.ledger.scan import Place
 from tallystick.records.errors import Damaged
 from tallystick.repair.check import Look, contradictions
 from tallystick.repair.scan import Flaw, Item, Reading, items

@@ -25,8 +25,9 @@ from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.load import REFUSED_WRITE, based_on
 from tallystick.ledger.folder.recover import Verdict, judge
-from tallystick.ledger.folder.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names, scan
+from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.lock import Witness
+from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.rows import TablesInRows
 from tallystick.records.errors import Busy, Damaged, TallystickError

@@ -11,8 +11,9 @@ from hypothesis import given, settings, strategies as st
 from tallystick.ledger import format as fmt
 from tallystick.ledger.folder import scan as scanning
 from tallystick.ledger.folder.ledger import FolderLedger
-from tallystick.ledger.folder.scan import Place, Walk, scan
+from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.merkle import Range, leaf_hash
+from tallystick.ledger.scan import Place, Walk
 from tests.ledger.books import Tally, put, speaks_of
 
 START = Place(0, -1, fmt.ZERO)
@@ -37,7 +38,7 @@ def scanned(tmp_path, content, start=START, leaves=None):
     path.write_bytes(content)
     fd = os.open(path, os.O_RDONLY)
     try:
-        return Walk(start, leaves).through(fd, len(content))
+        return Walk(start, leaves).through(scanning.blocks(fd, start.offset, len(content)))
     finally:
         os.close(fd)
 

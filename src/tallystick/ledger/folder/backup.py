@@ -39,8 +39,9 @@ from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import Chain, first_of
 from tallystick.ledger.folder.erase_everywhere import PER_EVENT, erased_in_copy, hollow_out
 from tallystick.ledger.folder.layout import Folder, free_name
-from tallystick.ledger.folder.scan import START, LedgerNote, Place, scan_path
+from tallystick.ledger.folder.scan import scan_path
 from tallystick.ledger.lock import Lock
+from tallystick.ledger.scan import START, LedgerNote, Place
 from tallystick.records.clock import Clock, stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, NotWritten, Refused, TallystickError, Unfinished
 

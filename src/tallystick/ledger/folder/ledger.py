@@ -36,10 +36,10 @@ from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.load import write_state
 from tallystick.ledger.folder.reader import LedgerReader, Pins
 from tallystick.ledger.folder.recover import Verdict, last_hash, new_first_line
-from tallystick.ledger.folder.scan import Place
 from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.protocol import Decide
+from tallystick.ledger.scan import Place
 from tallystick.records.clock import Clock, read_clock, system_clock
 from tallystick.records.errors import Closed, NotWritable, NotWritten, Refused, Unfinished
 from tallystick.records.event import Draft, Event

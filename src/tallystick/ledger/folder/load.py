@@ -27,9 +27,10 @@ from tallystick.ledger.folder.chain import Chain, file_lines, first_line, first_
 from tallystick.ledger.folder.erase_everywhere import erased_in_copy
 from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.recover import Verdict, judge
-from tallystick.ledger.folder.scan import START, Bad, Place, Scan, scan, scan_path
+from tallystick.ledger.folder.scan import scan, scan_path
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.merkle import Range, leaf_hash
+from tallystick.ledger.scan import START, Bad, Place, Scan
 from tallystick.records.errors import Busy, Damaged, Missing
 from tallystick.records.event import Position
 

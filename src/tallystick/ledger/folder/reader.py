@@ -25,10 +25,11 @@ from tallystick.ledger.folder import load as loading, recover, sealed_state
 from tallystick.ledger.folder.backup import finish, left_in
 from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.scan import START, Place, scan
+from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.gate import Gate
 from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, only_one
 from tallystick.ledger.merkle import Range, leaf_hash
+from tallystick.ledger.scan import START, Place
 from tallystick.records.errors import (
     Damaged,
     Missing,

@@ -18,8 +18,8 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, write_new
 from tallystick.ledger.folder.chain import first_line, last_line, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.scan import Bad, Place, Scan
 from tallystick.ledger.lock import Witness
+from tallystick.ledger.scan import Bad, Place, Scan
 from tallystick.records.errors import Damaged, RolledBack
 
 

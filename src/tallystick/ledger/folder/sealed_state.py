@@ -28,8 +28,8 @@ import orjson
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import CHUNK, Disk, remove_all, remove_if_there, write_all
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.scan import LedgerNote, Place
 from tallystick.ledger.merkle import Range
+from tallystick.ledger.scan import LedgerNote, Place
 from tallystick.records.errors import Damaged, Missing, TallystickError
 
 FORMAT = 1  # a change of the rows needs a higher one, and a function that lifts those of the one before

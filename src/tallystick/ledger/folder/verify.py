@@ -25,9 +25,9 @@ from tallystick.ledger.folder.chain import file_lines, first_line, offset_of
 from tallystick.ledger.folder.erase_everywhere import erased_in_copy
 from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.recover import is_prepared
-from tallystick.ledger.folder.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
 from tallystick.ledger.folder.sealed_state import find, found_in, recorded
 from tallystick.ledger.lock import Witness, read_locked
+from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
 from tallystick.records.errors import Busy, NotFound, TallystickError
 from tallystick.records.progress import Progress
 from tallystick.records.status import Defect, Report
