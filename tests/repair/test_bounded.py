@@ -14,7 +14,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.folder import chain
 from tallystick.ledger.folder.chain import Chain
 from tallystick.projections.tables import rows
-from tallystick.projections.tables.rows import TablesInRows
+from tallystick.projections.tables.sqlite import TablesInRows
 from tallystick.records.errors import Busy
 from tallystick.repair import derived, scan, secrets
 from tallystick.repair.check import check

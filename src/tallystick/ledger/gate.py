@@ -9,7 +9,7 @@ from typing import Protocol
 from tallystick.records.errors import Closed
 
 
-class Gated(Protocol):
+class GateOwner(Protocol):
     """A ledger as its gate sees it."""
 
     dead: str  # why it cannot be used any more
@@ -26,7 +26,7 @@ class Gate:
     own because each write passes it, and a generator costs more.
     """
 
-    def __init__(self, owner: Gated) -> None:
+    def __init__(self, owner: GateOwner) -> None:
         self._owner, self.thread, self._pid = owner, threading.RLock(), os.getpid()
 
     def __enter__(self) -> None:

@@ -29,7 +29,7 @@ from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names
 from tallystick.projections.tables.file import StateFile
-from tallystick.projections.tables.rows import TablesInRows
+from tallystick.projections.tables.sqlite import TablesInRows
 from tallystick.records.errors import Busy, Damaged, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress

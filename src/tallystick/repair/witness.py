@@ -28,7 +28,7 @@ from tallystick.ledger.lock import Witness
 if TYPE_CHECKING:
     import sqlite3
 
-    from tallystick.projections.tables.rows import TablesInRows
+    from tallystick.projections.tables.sqlite import TablesInRows
 
 Bookmark = tuple[int, str] | None
 

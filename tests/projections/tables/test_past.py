@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from hypothesis import given, strategies as st
 
 from tallystick.projections.tables.past import TablesAt
-from tallystick.projections.tables.rows import KeptTable, Position, TablesInRows
+from tallystick.projections.tables.rows import KeptTable, Position
+from tallystick.projections.tables.sqlite import TablesInRows
 from tallystick.records.event import Event
 from tallystick.state.state import PastState, State
 from tests.projections.index.ledgers import MadeUp, lessons, steps, walks

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.projections.tables.rows import SCHEMA, Position, TablesInRows
+from tallystick.projections.tables.sqlite import SCHEMA, Position, TablesInRows
 from tallystick.state.state import State
 from tallystick.state.tables import TUPLE, Part, TablesInMemory, decoded, encoded
 from tests.projections.index.ledgers import MadeUp, steps

@@ -17,8 +17,9 @@ from urllib.parse import quote
 
 from tallystick.projections.database import inode_of, transaction
 from tallystick.projections.table_set import LOST, SET_POSITION, Bookmark, TableSet
-from tallystick.projections.tables.rows import SCHEMA, SHAPE, Recorded, TablesInRows
+from tallystick.projections.tables.rows import SHAPE, Recorded
 from tallystick.projections.tables.sealed import SealedRows
+from tallystick.projections.tables.sqlite import SCHEMA, TablesInRows
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Event, Position
 

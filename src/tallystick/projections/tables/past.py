@@ -10,29 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from tallystick.projections.tables.rows import GONE, KeptTable, RowTable, Step, TablesInRows
+from tallystick.projections.tables.rows import GONE, KeptTable, RowTable, RowTables, Step
 from tallystick.state.tables import PLAIN, Agrees, Codec, Key
 
 V = TypeVar("V")
 
 
-def _at(columns: str, which: str, seq: str) -> str:
-    """Rows as they were after an event. Of one key at most one fits: what it had later begins later."""
-    return f"""SELECT {columns} FROM state_row WHERE tab = ?1 AND {which} AND since <= {seq}
-        UNION ALL SELECT {columns} FROM state_past
-        WHERE tab = ?1 AND {which} AND until > {seq} AND since <= {seq}"""
-
-
 class TableAt(RowTable[V]):
     """A table as it was."""
-
-    GET = _at("key, value, seqs, since", "key = ?2", "?3") + " LIMIT 1"
-    GET_MANY = _at("key, value, seqs, since", "key IN (SELECT value FROM json_each(?2))", "?3")
-    ANY = _at("1", "1", "?2") + " LIMIT 1"
-    RANGE = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
-    RANGE_BACK = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
-    COUNT = f"SELECT count(*) FROM ({_at('1', 'key >= ?2 AND key < ?3', '?5')} LIMIT ?4)"
-    asks_first = False
 
     def __init__(self, owner: TablesAt, table: KeptTable[V]) -> None:
         super().__init__(owner, table.name, table.codec, table.agrees)
@@ -48,12 +33,12 @@ class TableAt(RowTable[V]):
         return [step.value for step in steps if step.since <= self._last and step.value is not GONE]
 
 
-class TablesAt(TablesInRows):
+class TablesAt(RowTables):
     """The tables as they were after event `last`. They are for reading."""
 
-    def __init__(self, now: TablesInRows, last: int) -> None:
+    def __init__(self, now: RowTables, last: int) -> None:
         super().__init__()
-        self._now, self.recorded, self.last = now, now.recorded, last
+        self._now, self.recorded, self.last, self.database = now, now.recorded, last, now.database.at(last)
 
     def table(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> RowTable[Any]:
         return RowTable(self, name, codec, agrees)  # it is attached to no database
@@ -63,9 +48,6 @@ class TablesAt(TablesInRows):
         assert isinstance(table, KeptTable)
         made = self.tables[name] = TableAt(self, table)
         return made
-
-    def rows(self, statement: str, *values: object) -> list[Any]:
-        return self._now.rows(statement, *values, self.last)
 
     def distrust(self, table: str) -> None:
         self._now.distrust(table)

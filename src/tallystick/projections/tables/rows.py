@@ -1,30 +1,24 @@
-"""The tables of a state as rows of SQLite, read by key when a decision asks for them.
+"""The tables of a state as rows of a database, read by key when a decision asks for them.
 
 What is not written yet is kept in memory, over the rows: the changes of the write that is in progress, and whatever
-could not be written so far. `save` writes all of it in one transaction, together with the position in the ledger to
-which it belongs; a crash leaves the rows of an earlier position. Rows that were read are kept, up to a limit, as long
-as nobody else changes them.
+could not be written so far. All of it is written in one transaction, together with the position in the ledger to which
+it belongs; a crash leaves the rows of an earlier position. Rows that were read are kept, up to a limit, as long as
+nobody else changes them. `sqlite.py` and `postgres.py` say where the rows are, and how they are read and written.
 
 A row of a table that declares how is compared with the ledger whenever it is read from the database: it has the numbers
 of the events that it follows from, and must say what these say. So a row that somebody has edited is never used.
 
 A row of a table that keeps its past has in `since` the event that gave it its value. When another value takes its
-place, a trigger moves the old one to `state_past`, where it held from event `since` up to the one before `until`.
+place, the database moves the old one to `state_past`, where it held from event `since` up to the one before `until`.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from bisect import bisect_left, insort
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-import orjson
-
-from tallystick.projections.database import transaction
-from tallystick.projections.table_set import POSITIONS
 from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import Busy, Damaged
 from tallystick.records.event import Event, Position
@@ -33,48 +27,20 @@ from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, 
 V = TypeVar("V")
 
 SHAPE = 5  # of the rows; raise it when the same events give others
-SCHEMA = (
-    POSITIONS,
-    "CREATE TABLE IF NOT EXISTS state_table (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE IF NOT EXISTS state_row (tab INTEGER NOT NULL, key TEXT NOT NULL, value BLOB, seqs TEXT,"
-    " since INTEGER, PRIMARY KEY (tab, key)) WITHOUT ROWID",
-    # the columns of the key come first: else the integrity check of SQLite 3.40 takes others for NULL
-    "CREATE TABLE IF NOT EXISTS state_past (tab INTEGER NOT NULL, key TEXT NOT NULL, until INTEGER NOT NULL,"
-    " value BLOB NOT NULL, seqs TEXT, since INTEGER NOT NULL, PRIMARY KEY (tab, key, until)) WITHOUT ROWID",
-    "CREATE TRIGGER IF NOT EXISTS state_row_past BEFORE UPDATE ON state_row"
-    " WHEN OLD.since < NEW.since AND OLD.value IS NOT NULL BEGIN INSERT OR REPLACE INTO state_past"
-    " VALUES (OLD.tab, OLD.key, NEW.since, OLD.value, OLD.seqs, OLD.since); END",
-)
-
-_GET = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key = ?"
-_GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
-_ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
-_RANGE = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
-_RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
-_COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
-_SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
-    SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
-_KEEP = f"{_SET} WHERE since <= excluded.since AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"
-_DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
-_DROP_PAST = "DELETE FROM state_past WHERE tab = ? AND key = ?"
-_STEPS = """SELECT key, value, seqs, since, until FROM state_past WHERE tab = ?1 AND key = ?2
-    UNION ALL SELECT key, value, seqs, since, NULL FROM state_row WHERE tab = ?1 AND key = ?2 ORDER BY since"""
-_EVER = """SELECT key FROM state_past WHERE tab = ?1 AND key >= ?2 AND key < ?3
-    UNION SELECT key FROM state_row WHERE tab = ?1 AND key >= ?2 AND key < ?3"""
-_POSITION = "SELECT seq, hash, saved FROM positions WHERE name = 'state' AND shape = ?"
-_NO_POSITION = "DELETE FROM positions WHERE name = 'state'"
-_SET_POSITION = "INSERT OR REPLACE INTO positions VALUES ('state', ?, ?, ?, ?)"
 
 _NEXT = chr(ord(SEPARATOR) + 1)
-_LAST = "\U0010ffff\U0010ffff"
+LAST = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
-_MANY = 1 << 60
+MANY = 1 << 60
 _CACHED = 20_000  # rows
 
 _MOVED_AWAY = "-1"
 
 UNKNOWN, GONE = object(), object()
-_Row = tuple[str, bytes, str | None, int | None]  # the key, the value, its events, and since which of them it is there
+Row = tuple[str, bytes, str | None, int | None]  # the key, the value, its events, and since which of them it is there
+PastRow = tuple[str, bytes, str | None, int, int | None]  # the same, and until which event; None: it is there now
+Number = Any  # of a table in the database, or its name there
+Change = tuple[Number, str, bytes | None, str | None, int | None]  # of a table: its number, and a row as above
 Recorded = Callable[[Iterable[int]], Mapping[int, Event | None]]  # the events of these numbers; see `LedgerReader`
 
 
@@ -89,16 +55,43 @@ class Step(NamedTuple):
 _REWRITE = Step(-2, GONE)  # before the steps of a row whose history is written again: whatever there is of it goes
 
 
+class Database(Protocol):
+    """Where the rows are. Keys are named as by `encoded`; a range goes from `low` up to, not including, `high`."""
+
+    asks_first: bool  # whether there is any row at all, which is quick
+
+    def by_key(self, number: Number, names: Sequence[str]) -> list[Row]: ...
+    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool) -> list[Row]:
+        """Those rows, in order."""
+
+    def count(self, number: Number, low: str, high: str, limit: int) -> int: ...
+    def is_filled(self, number: Number) -> bool: ...
+    def steps(self, number: Number, name: str) -> list[PastRow]:
+        """Every value that a row has had, oldest first."""
+
+    def ever(self, number: Number, low: str, high: str) -> list[str]:
+        """The keys that are or were in a range."""
+
+    def at(self, last: int) -> Database:
+        """The same rows as they were after event `last`."""
+
+
+class Writes(NamedTuple):
+    """What is not written yet, of all tables: it is written in this order."""
+
+    rewritten: list[tuple[Number, str]]  # rows of which nothing stays, nor of their past
+    kept: list[Change]  # values with `since`, each row's in order: one that is replaced goes to `state_past`
+    plain: list[Change]
+    gone: list[tuple[Number, str]]
+
+
 class RowTable(WithoutPast[V]):
     """One table. `changed` are the rows that are not written yet, `known` those that were read."""
 
-    GET, GET_MANY, ANY, COUNT, RANGE, RANGE_BACK = _GET, _GET_MANY, _ANY, _COUNT, _RANGE, _RANGE_BACK
-    asks_first = True  # whether there is any row at all, which is quick
-
-    number: int  # in the database that is attached
+    number: Number  # in the database that is attached
     changed: Any  # dict[str, V]
 
-    def __init__(self, owner: TablesInRows, name: str, codec: Codec, agrees: Agrees | None) -> None:
+    def __init__(self, owner: RowTables, name: str, codec: Codec, agrees: Agrees | None) -> None:
         self._owner, self.name, self.codec, self.agrees = owner, name, codec, agrees
         self.changed = {}
         self.seqs: dict[str, str] = {}  # the events that changed rows follow from, where the table is compared
@@ -117,17 +110,18 @@ class RowTable(WithoutPast[V]):
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        if self.asks_first and not self._has_rows():
+        database = self._owner.database
+        if self.is_filled is False or (database.asks_first and not self._has_rows()):
             return GONE
         try:
-            rows = self._owner.rows(self.GET, self.number, name)
+            rows = database.by_key(self.number, [name])
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
             rows = []
         found = next((value for _, value in self._loaded(rows)), GONE)
         self._owner.cache(self, name, found)
         return found
 
-    def _loaded(self, rows: list[_Row]) -> list[tuple[str, Any]]:
+    def _loaded(self, rows: list[Row]) -> list[tuple[str, Any]]:
         """The rows as they are in the database. Busy, if one does not say what the ledger says."""
         if self.agrees is None:
             try:
@@ -137,7 +131,7 @@ class RowTable(WithoutPast[V]):
         values = self._values(rows, self.changed)
         return [(row[0], value) for row, value in zip(rows, values, strict=True) if value is not GONE]
 
-    def _values(self, rows: list[_Row], unused: Container[str] = (), *, is_past: bool = False) -> list[Any]:
+    def _values(self, rows: list[Row], unused: Container[str] = (), *, is_past: bool = False) -> list[Any]:
         """Their values; `GONE`, if one is erased at this moment. Rows of the `unused` names are not compared."""
         values, agrees, recorded = list[Any](), self.agrees, self._owner.recorded
         try:
@@ -177,7 +171,7 @@ class RowTable(WithoutPast[V]):
     def _has_rows(self) -> bool:
         """Whether it has rows in the database: many tables never have one, and then there is nothing to look up."""
         if self.is_filled is None:
-            self.is_filled = bool(self._owner.rows(self.ANY, self.number))
+            self.is_filled = self._owner.database.is_filled(self.number)
         return self.is_filled
 
     def set(self, key: Key, value: V) -> None:
@@ -208,7 +202,7 @@ class RowTable(WithoutPast[V]):
     def _seqs_of(self, name: str) -> str:
         if name in self.changed:
             return self.seqs.get(name, "")
-        return next((seqs or "" for _, _, seqs, _ in self._owner.rows(self.GET, self.number, name)), "")
+        return next((seqs or "" for _, _, seqs, _ in self._owner.database.by_key(self.number, [name])), "")
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
         if self._owner.undo is not None:
@@ -252,11 +246,10 @@ class RowTable(WithoutPast[V]):
 
     def _rows(self, low: str, high: str, reverse: bool) -> Iterator[tuple[str, V]]:
         """The rows in the database, in order. They are read in parts, so that no statement stays open."""
-        if (low, high) in self.empty:
+        if (low, high) in self.empty or self.is_filled is False:
             return
         size, more = _CHUNKS
-        statement = self.RANGE_BACK if reverse else self.RANGE
-        while rows := self._owner.rows(statement, self.number, low, high, size):
+        while rows := self._owner.database.in_range(self.number, low, high, size, reverse):
             yield from self._loaded(rows)
             if len(rows) < size:
                 return
@@ -271,26 +264,26 @@ class RowTable(WithoutPast[V]):
         if self._changed_in(low, high):
             count = sum(1 for _ in self.under(*prefix, after=after))
             return count if most is None else min(count, most)
-        limit = _MANY if most is None else most
-        return int(self._owner.rows(self.COUNT, self.number, low, high, limit)[0][0])
+        limit = MANY if most is None else most
+        return 0 if self.is_filled is False else self._owner.database.count(self.number, low, high, limit)
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
         for start in range(0, len(names), _CHUNKS[1]) if len(names) > 1 else ():
             part = names[start : start + _CHUNKS[1]]
-            found = dict(self._loaded(self._owner.rows(self.GET_MANY, self.number, orjson.dumps(part).decode())))
+            found = dict(self._loaded(self._owner.database.by_key(self.number, part)))
             for name in part:
                 self._owner.cache(self, name, found.get(name, GONE))
 
     def changes(self) -> int:
         return len(self.changed)
 
-    def write(self, db: sqlite3.Connection) -> None:
-        """Write those that have a value, in the transaction of the caller, who removes the others."""
+    def add_to(self, writes: Writes) -> None:
+        """Add what is not written yet."""
         number, dump, seqs = self.number, self.codec.dump, self.seqs.get
-        rows = self.changed.items()
-        fresh = [(number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE]
-        db.executemany(_SET, sorted(fresh, key=itemgetter(1)))
+        rows = sorted(self.changed.items(), key=itemgetter(0))
+        writes.plain.extend((number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE)
+        writes.gone.extend((number, name) for name, each in rows if each is GONE)
 
     def discard(self) -> None:
         """Forget what is not written, or is written now."""
@@ -307,7 +300,7 @@ class KeptTable(RowTable[V]):
     trigger moves each value that is replaced to `state_past`; the same value again is no change.
     """
 
-    def __init__(self, owner: TablesInRows, name: str, codec: Codec, agrees: Agrees | None) -> None:
+    def __init__(self, owner: RowTables, name: str, codec: Codec, agrees: Agrees | None) -> None:
         super().__init__(owner, name, codec, agrees)
         self.steps: dict[str, tuple[Step, ...]] = {}
 
@@ -336,7 +329,7 @@ class KeptTable(RowTable[V]):
         fresh = self.steps.get(name, ())
         if fresh[:1] == (_REWRITE,):
             return fresh[1:]
-        found, end, rows = list[Step](), _REWRITE.since, self._owner.rows(_STEPS, self.number, name)
+        found, end, rows = list[Step](), _REWRITE.since, self._owner.database.steps(self.number, name)
         values = self._values([row[:4] for row in rows], is_past=True)
         for (*_, seqs, since, until), value in zip(rows, values, strict=True):
             if found and since > end:
@@ -352,7 +345,7 @@ class KeptTable(RowTable[V]):
 
     def ever(self, *prefix: str) -> list[Key]:
         low, high = _bounds(prefix, "")
-        names = dict.fromkeys(name for (name,) in self._owner.rows(_EVER, self.number, low, high))
+        names = dict.fromkeys(self._owner.database.ever(self.number, low, high))
         names.update(dict.fromkeys(name for name in self.steps if low <= name < high))
         return [decoded(name) for name in names]
 
@@ -365,25 +358,24 @@ class KeptTable(RowTable[V]):
     def changes(self) -> int:
         return sum(map(len, self.steps.values()))
 
-    def write(self, db: sqlite3.Connection) -> None:
+    def add_to(self, writes: Writes) -> None:
         number, dump = self.number, self.codec.dump
-        if rewritten := [(number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE]:
-            db.executemany(_DROP, rewritten)
-            db.executemany(_DROP_PAST, rewritten)
-        db.executemany(_KEEP, [
+        writes.rewritten.extend((number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE)
+        writes.kept.extend(
             (number, name, None if value is GONE else dump(value), seqs or None, since)
             for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE.since
-        ])  # fmt: skip
+        )  # fmt: skip
+        writes.gone.extend((number, name) for name, value in self.changed.items() if value is GONE)
 
     def discard(self) -> None:
         super().discard()
         self.steps.clear()
 
 
-class TablesInRows(Undo):
-    """The tables of one state, as rows of the database that is attached once they are declared."""
+class RowTables(Undo):
+    """The tables of one state, as rows of a database."""
 
-    db: sqlite3.Connection
+    database: Database
 
     def __init__(self) -> None:
         self.tables: dict[str, RowTable[Any]] = {}
@@ -404,14 +396,6 @@ class TablesInRows(Undo):
         self.tables[table.name] = table
         return table
 
-    def rows(self, statement: str, *values: object) -> list[Any]:
-        """The rows of a query. Busy, if the database cannot be read: it is made again by the next call."""
-        try:
-            return self.db.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
-            self.is_bad = True
-            raise Busy(f"the state of this memory could not be read ({error}) and is made again; try again") from error
-
     def distrust(self, table: str) -> None:
         """A row is not what the ledger says. Busy: nothing of it is used, and all rows are made again.
 
@@ -423,23 +407,9 @@ class TablesInRows(Undo):
             " says; nothing of it was used, and the state is made again; try again"
         )
 
-    def attach(self, db: sqlite3.Connection, *, is_new: bool = False) -> None:
-        """Read and write the rows of this database from now on. A new one has none of these tables.
-
-        ValueError, if another lacks one: it is damaged, and a table must not be taken for empty.
-        """
-        if is_new:
-            db.executemany("INSERT OR IGNORE INTO state_table (name) VALUES (?)", [(name,) for name in self.tables])
-        numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
-        if not numbers.keys() >= self.tables.keys():
-            raise ValueError("it lacks a table")
-        self.db = db
-        for name, table in self.tables.items():
-            table.number = numbers[name]
-        self.discard()
-        for table in self.tables.values() if is_new else ():
-            table.is_filled = False
-        self.position, self.is_bad = None, False
+    def clear(self) -> None:
+        """Empty all tables, in the database too."""
+        raise NotImplementedError
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
         self.make_room()
@@ -468,59 +438,29 @@ class TablesInRows(Undo):
             table.discard()
         self.forget()
 
-    def clear(self) -> None:
-        """Empty all tables, in the database too."""
-        with self.writing():
-            for statement in ("DELETE FROM state_row", "DELETE FROM state_past", _NO_POSITION):
-                self.db.execute(statement)
-        self.discard()
-        self.position = self.event = None
-
-    def look(self) -> Position | None:
-        """The position of the rows in the database; None if there is none of this shape."""
-        position = self.saved_position()
-        if position != self.position:
-            self.forget()
-            self.position = position
-        return position
-
-    def saved_position(self) -> Position | None:
-        row = self.db.execute(_POSITION, (SHAPE,)).fetchone()
-        return Position(*row) if row else None
-
     def changes(self) -> int:
         """The number of changes that are not written yet."""
         return sum(table.changes() for table in self.tables.values())
 
-    def save(self, position: Position | None, first: Callable[[], object] = list) -> None:
-        """Write what is not written, and the position that it belongs to; None: there is none.
+    def writes(self) -> Writes:
+        """What is not written yet."""
+        found = Writes([], [], [], [])
+        for table in self.tables.values():
+            if table.changed:
+                table.add_to(found)
+        return found
 
-        In the same transaction `first` is called.
-        """
-        changed = [table for table in self.tables.values() if table.changed]
-        with self.writing():
-            first()
-            for table in changed:
-                table.write(self.db)
-                gone = [(table.number, name) for name, value in table.changed.items() if value is GONE]
-                self.db.executemany(_DROP, gone)
-            self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
-        for table in changed:
-            self._cached += len(table.changed)
-            table.known.update(table.changed)
-            table.discard()
-            table.is_filled = None
+    def written(self, position: Position | None) -> None:
+        """What was not written is in the database now, and belongs to that position."""
+        for table in self.tables.values():
+            if table.changed:
+                self._cached += len(table.changed)
+                table.known.update(table.changed)
+                table.discard()
+                table.is_filled = None
         if self._cached > _CACHED:
             self._drop_known()
         self.position = position
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """A write transaction. One of a reader ends here."""
-        if self.db.in_transaction:
-            self.db.execute("COMMIT")
-        with transaction(self.db):
-            yield
 
 
 def _readable(recorded: Recorded, seqs: list[int]) -> Mapping[int, Event | None]:
@@ -541,7 +481,7 @@ def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
-    high = start + _NEXT if prefix else _LAST
+    high = start + _NEXT if prefix else LAST
     return (low + encoded(after) + _NEXT if after else low), high
 
 
