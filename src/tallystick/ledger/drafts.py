@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import Folded
@@ -63,6 +63,14 @@ def encode(groups: Sequence[Sequence[Pending]], seq: int, prev: str, ts: str) ->
             events.append(at_origin(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
     every = [item for group in groups for item in group]
     return Lines(events, lines, slices, [item.data for item in every], [item.ts for item in every], seq, prev, ts)
+
+
+def new_first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None, ledger: str = "") -> bytes:
+    """Encode the line that names a new ledger, whose id is random unless it is given."""
+    body = {"ledger": ledger or os.urandom(16).hex(), "format": fmt.FORMAT, "begun": ts, **(extra or {})}
+    encoder = fmt.LineEncoder(-1, fmt.ZERO)
+    encoder.add(fmt.BEGIN, [body], ts, by)
+    return encoder.take()
 
 
 class Drafts:

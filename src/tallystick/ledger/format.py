@@ -31,6 +31,7 @@ from tallystick.records.event import TIME as TIME, Event, at_origin
 FORMAT = 1
 ZERO = "0" * 64
 MAX_LINE = 1 << 20
+PER_ERASURE = 8000  # line hashes that fit in one event with room to spare
 
 NO_END = "it has no newline"
 NO_MATCH = "its data does not match its digest"

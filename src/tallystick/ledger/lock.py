@@ -21,14 +21,14 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.ledger.disk import Disk
-from tallystick.records.errors import Busy
+from tallystick.records.errors import Busy, RolledBack
 
 _WITNESS = re.compile(rb"(ok|recover|refused) (\d+) ([0-9a-f]{64}) (\d+) ([0-9a-f]{8})\n")
 _ROOM = 128
@@ -51,6 +51,17 @@ class Witness(NamedTuple):
     def recover(self) -> bool:
         """True if recovery comes before the next write."""
         return self.mark != "ok"
+
+
+Pins = Callable[[str], Sequence[Witness]]  # the witnesses that are kept elsewhere, by ledger id
+
+
+def rolled_back(why: str) -> RolledBack:
+    """The error for a ledger that is not what a witness of it has seen."""
+    accept = "; if that was intended, `tallystick ledger checkpoint --repin` accepts it" if PIN in why else ""
+    return RolledBack(
+        f"the ledger was rolled back or replaced: {why}; run `tallystick check`, then `tallystick restore`{accept}"
+    )
 
 
 class Lock:

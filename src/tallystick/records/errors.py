@@ -16,6 +16,7 @@ TallystickError
 ├── Moved            read again and decide again; nothing was changed
 ├── Busy             try again; nothing was changed
 │   └── NotWritten     the disk refused (full, failing); what was there before is whole
+├── OutcomeUnknown   ask again with the same request key: it may be recorded or not
 ├── Unfinished       make room; what is recorded stays, and the message says what is left to do
 └── Damaged          stop and run `tallystick check`; the disk contradicts itself
     ├── RolledBack     the ledger is shorter than, or different from, a witness of it
@@ -185,6 +186,14 @@ class Busy(TallystickError):
 
 class NotWritten(Busy):
     """The disk refused the write; it was rolled back."""
+
+
+class OutcomeUnknown(TallystickError):
+    """The connection was lost while something was written. `request` is the key with which to ask again."""
+
+    def __init__(self, message: str, request: str = "") -> None:
+        super().__init__(message)
+        self.request = request
 
 
 class Unfinished(TallystickError):

@@ -36,7 +36,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, append, copy, remove_all, remove_if_there, write_new
 from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
-from tallystick.ledger.folder.erase_everywhere import PER_EVENT, hollow_out_file, keep_bytes
+from tallystick.ledger.folder.erase_everywhere import hollow_out_file, keep_bytes
 from tallystick.ledger.folder.layout import Folder, free_name
 from tallystick.ledger.folder.recover import ledger_id
 from tallystick.ledger.folder.scan import scan, scan_path
@@ -422,7 +422,7 @@ def _bodies(found: Operation, kept: list[str], lines: list[str]) -> list[dict[st
     if live.broken:  # the head left behind, which the lock file may still name, as after a restore: else the last line
         seq, hashed = (witness.seq, witness.hash) if witness and witness.seq > live.place.seq else live.behind.last
         first |= {"after": live.place.seq, "abandoned": {"seq": seq, "hash": hashed}}
-    parts = [lines[at : at + PER_EVENT] for at in range(0, max(len(lines), 1), PER_EVENT)]
+    parts = [lines[at : at + fmt.PER_ERASURE] for at in range(0, max(len(lines), 1), fmt.PER_ERASURE)]
     return [{**(first if number == 0 else {}), "lines": part} for number, part in enumerate(parts)]
 
 

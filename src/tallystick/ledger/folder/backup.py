@@ -37,7 +37,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, append, copy, ensure_folder, remove_all, replace
 from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import Chain, first_of
-from tallystick.ledger.folder.erase_everywhere import PER_EVENT, erased_in_copy, hollow_out
+from tallystick.ledger.folder.erase_everywhere import erased_in_copy, hollow_out
 from tallystick.ledger.folder.layout import Folder, free_name
 from tallystick.ledger.folder.scan import scan_path
 from tallystick.ledger.lock import Lock
@@ -259,7 +259,7 @@ def _lay_out(
     abandoned, *earlier = ({"seq": at, "hash": hashed} for at, hashed in left)
     body = {"from": source.folder.root.name, "abandoned": abandoned} | ({"earlier": earlier} if earlier else {})
     fresh, encoder = sorted(set(erased) - source.named), fmt.LineEncoder(source.end.seq, source.end.hash)
-    parts = [fresh[at : at + PER_EVENT] for at in range(0, max(len(fresh), 1), PER_EVENT)]
+    parts = [fresh[at : at + fmt.PER_ERASURE] for at in range(0, max(len(fresh), 1), fmt.PER_ERASURE)]
     encoder.add(fmt.RESTORE, [{**body, "lines": part} for part in parts], ts, by)
     append(disk, target.wal, encoder.take())
     name = free_name(folder.backups, _compact_time(ts) + "-before-restore").name

@@ -26,7 +26,6 @@ from tallystick.ledger.folder.layout import Folder, free_name
 from tallystick.records.errors import NotWritten
 
 _BY_IDS = ("belief.", "episode.", "review.", "erase", "outcome.", "relation.")  # of these the audit has ids alone
-PER_EVENT = 8000  # line hashes that fit in one event with room to spare
 
 
 def hollow_out_folder(disk: Disk, folder: Folder, lines: Collection[str]) -> None:

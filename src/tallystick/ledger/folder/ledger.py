@@ -29,14 +29,25 @@ from typing import Any
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, replace, write_all, write_new
-from tallystick.ledger.drafts import Before, Drafts, Pending, SharedWrite, Then, Ticket, decide_all, encode, hand_out
+from tallystick.ledger.drafts import (
+    Before,
+    Drafts,
+    Pending,
+    SharedWrite,
+    Then,
+    Ticket,
+    decide_all,
+    encode,
+    hand_out,
+    new_first_line,
+)
 from tallystick.ledger.fold import Folded, Scratch, StateStore
 from tallystick.ledger.folder import backup, erase_everywhere as erase, sealed_state
 from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.load import write_state
-from tallystick.ledger.folder.reader import LedgerReader, Pins
-from tallystick.ledger.folder.recover import Verdict, last_hash, new_first_line
-from tallystick.ledger.lock import HeadPin
+from tallystick.ledger.folder.reader import LedgerReader
+from tallystick.ledger.folder.recover import Verdict, last_hash
+from tallystick.ledger.lock import HeadPin, Pins
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.protocol import Decide
 from tallystick.ledger.scan import Place
@@ -451,8 +462,8 @@ class FolderLedger(LedgerReader):
             for copied in self.folder.copies():
                 lines += [line.hash for line in erase.lines_in(copied) if line.sound and is_about(line.event())]
             lines, names = list(dict.fromkeys(lines)), list(gone)
-            parts = range(0, max(len(lines), 1), erase.PER_EVENT)
-            self._own(fmt.ERASE, *({"lines": lines[start : start + erase.PER_EVENT], "ids": names} for start in parts))
+            parts = range(0, max(len(lines), 1), fmt.PER_ERASURE)
+            self._own(fmt.ERASE, *({"lines": lines[start : start + fmt.PER_ERASURE], "ids": names} for start in parts))
             try:
                 self._finish_erasing(ops)
             except (OSError, NotWritten) as error:

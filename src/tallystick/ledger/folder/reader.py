@@ -27,7 +27,7 @@ from tallystick.ledger.folder.chain import Chain, last_line, missing, raw_lines
 from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.gate import Gate
-from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, only_one
+from tallystick.ledger.lock import HeadPin, Lock, Pins, Witness, only_one, rolled_back
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.scan import START, Place
 from tallystick.records.errors import (
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 _SELF = "this process"
 _LOOKS = 10
 _MANY_SLICES = 1000  # lines, of about 300 bytes each
-
-Pins = Callable[[str], Sequence[Witness]]  # the witnesses outside the folder, by ledger id
 
 
 class LedgerReader:
@@ -446,11 +444,11 @@ class LedgerReader:
         if verdict.kind == "damaged":
             return Damaged(f"events.wal is damaged: {verdict.why}; run `tallystick check`")
         if verdict.kind == "rolled back":
-            return _rolled_back(verdict.why)
+            return rolled_back(verdict.why)
         try:
             for witness in witnesses:
                 if why := self._contradiction(witness):
-                    return _rolled_back(why)
+                    return rolled_back(why)
         except Damaged as damage:  # the event that a witness names cannot be read
             return damage
         return None
@@ -554,13 +552,6 @@ class LedgerReader:
             self._tree.extend([leaf_hash(piece) for piece in self._slices])
             self._slices = []
         return self._tree
-
-
-def _rolled_back(why: str) -> RolledBack:
-    accept = "; if that was intended, `tallystick ledger checkpoint --repin` accepts it" if PIN in why else ""
-    return RolledBack(
-        f"the ledger was rolled back or replaced: {why}; run `tallystick check`, then `tallystick restore`{accept}"
-    )
 
 
 def _unopened(folder: Path, error: OSError) -> TallystickError:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, write_new
@@ -21,14 +21,6 @@ from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import Bad, Place, Scan
 from tallystick.records.errors import Damaged, RolledBack
-
-
-def new_first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None) -> bytes:
-    """Encode the line that names a new ledger."""
-    body = {"ledger": os.urandom(16).hex(), "format": fmt.FORMAT, "begun": ts, **(extra or {})}
-    encoder = fmt.LineEncoder(-1, fmt.ZERO)
-    encoder.add(fmt.BEGIN, [body], ts, by)
-    return encoder.take()
 
 
 def ledger_id(folder: Folder) -> str:

@@ -117,6 +117,10 @@ class RowTable(WithoutPast[V]):
             rows = database.by_key(self.number, [name])
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
             rows = []
+        return self.learn(name, rows)
+
+    def learn(self, name: str, rows: list[Row]) -> Any:
+        """Keep what the database has under a key: one row, or none."""
         found = next((value for _, value in self._loaded(rows)), GONE)
         self._owner.cache(self, name, found)
         return found

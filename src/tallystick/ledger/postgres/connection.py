@@ -1,0 +1,288 @@
+"""Connections to a database, and calls of its functions within one ledger.
+
+Every call is one statement, and a transaction by itself unless one is open: so any connection of a pool will do, and
+that of a pooler in transaction mode. Nothing is prepared, set or kept in a session.
+
+A call that failed for a moment (the server restarts, has no connection left, or gave up on two that wait for each
+other) is made again by itself, as long as `timeout` allows; then it is Busy. What was lost on the way to the server or
+back is not known here: whoever writes asks again, with the key of the request.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from tallystick.ledger.postgres.passes import PassKey
+from tallystick.records.errors import Busy, Closed, NotFound, NotWritable, NotWritten, Refused
+
+Rows = list[tuple[Any, ...]]
+
+_PASS = 600  # seconds that a pass is valid; it is replaced after half of them
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
+_PASSING = (  # the same call may succeed in a moment
+    pg.SerializationFailure, pg.DeadlockDetected, pg.AdminShutdown, pg.CrashShutdown, pg.CannotConnectNow,
+    pg.TooManyConnections,
+)  # fmt: skip
+# The types of the values of each function, after the ledger and its pass.
+_TAKES = {
+    "look": "bigint text bytea boolean text",
+    "rows_by_key": "text[] bytea[] bigint",
+    "rows_in": "text bytea bytea bigint boolean bigint",
+    "count_in": "text bytea bytea bigint bigint",
+    "row_steps": "text bytea",
+    "keys_ever": "text bytea bytea",
+    "lines_in": "bigint bigint bytea[] bytea[] bigint",
+    "lines_of": "bigint[]",
+    "write": "bigint text bytea text text bigint bytea integer text[] bytea[] bytea[] bigint[] rows",
+    "write_rows": "rows",
+    "clear_rows": "",
+    "keep_checkpoint": "bigint text",
+}
+_ROWS = (
+    "text[] bytea[] integer[] text[] bytea[] bytea[] text[] bigint[] text[] bytea[] bytea[] text[] text[] bytea[]"
+)
+
+
+class Lost(Exception):
+    """The connection was lost in the middle of a call: whether it was carried out is not known."""
+
+
+@cache
+def _statement(function: str) -> bytes:
+    types = ["uuid", "text", *_TAKES[function].replace("rows", _ROWS).split()]
+    return f"SELECT * FROM tallystick.{function}({', '.join(f'%b::{each}' for each in types)})".encode()
+
+
+class Database:
+    """A pool of connections, for all ledgers of a process in one database."""
+
+    def __init__(self, address: str, key: PassKey, *, size: int = 8, timeout: float = 30.0) -> None:
+        try:
+            given = conninfo_to_dict(address)
+        except psycopg.ProgrammingError:
+            raise Refused("not the address of a database; write it like postgresql://user@host/name", "name") from None
+        self.timeout = timeout
+        self.place = "{host}/{dbname}".format(**{"host": "localhost", "dbname": given.get("user", ""), **given})
+        self._key, self._passes = key, dict[str, tuple[str, float]]()
+        self._role = str(given.get("user") or "")
+        self._address = make_conninfo(address, connect_timeout=given.get("connect_timeout", 10))
+        self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Close it. Connections that are in use are closed when they come back."""
+        self._is_closed = True
+        while self._idle:
+            with suppress(psycopg.Error):
+                self._idle.pop().close()
+
+    def pass_for(self, subject: str) -> str:
+        """A pass for a ledger's id, or for `name:` and its name."""
+        found, renew = self._passes.get(subject, ("", 0.0))
+        if time.time() >= renew:
+            if len(self._passes) > 10_000:
+                self._passes.clear()
+            now = int(time.time())
+            found = self._key.sign(subject, self._role, now + _PASS)
+            self._passes[subject] = found, now + _PASS / 2
+        return found
+
+    def find(self, name: str) -> UUID:
+        """The id of the ledger of that name. NotFound, if there is none."""
+        statement = b"SELECT tallystick.find_ledger(%b::text, %b::text)"
+        [(found,)] = self.again(lambda: self.run(statement, (name, self.pass_for(f"name:{name}"))))
+        if found is None:
+            raise NotFound(f"no ledger {name!r:.80} at {self.place}; run `tallystick init` with its address")
+        return UUID(str(found))
+
+    def run(self, statement: bytes, values: Sequence[object], db: psycopg.Connection | None = None) -> Rows:
+        """The rows of one statement, on a connection of the pool, or on that of a transaction.
+
+        Lost, if the connection was. It is not made again.
+        """
+        if db is None:
+            with self.connection() as db:
+                return self.run(statement, values, db)
+        try:
+            with db.cursor(binary=True) as cursor:
+                return cursor.execute(statement, values).fetchall()
+        except psycopg.Error as error:
+            raise self.as_ours(error, db) from error
+
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection]:
+        """A connection that nobody else uses meanwhile. One that failed does not come back to the pool."""
+        if self._is_closed:
+            raise Closed(f"the database {self.place} is closed; open the memory again")
+        if not self._free.acquire(timeout=self.timeout):
+            raise Busy(f"all connections to {self.place} are in use; try again")
+        db: psycopg.Connection | None = None
+        try:
+            db = self._idle.pop() if self._idle else self._connect()
+            yield db
+        finally:
+            if db is not None and not (db.closed or db.broken or self._is_closed) and _is_idle(db):
+                self._idle.append(db)
+            elif db is not None:
+                with suppress(psycopg.Error):
+                    db.close()
+            self._free.release()
+
+    def _connect(self) -> psycopg.Connection:
+        try:
+            return psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
+        except psycopg.Error as error:
+            if isinstance(error, pg.InvalidAuthorizationSpecification | pg.InvalidCatalogName):
+                raise Refused(f"{self.place} cannot be opened: {_reason(error)}", "permission") from error
+            raise _Passing(f"{self.place} cannot be reached: {_reason(error)}; try again") from error
+
+    def forget(self) -> None:
+        """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
+        idle, self._idle = self._idle, []
+        for db in idle:
+            with suppress(psycopg.Error):
+                db.close()
+
+    def again(self, call: Any) -> Any:
+        """Make a call, which only reads or changes nothing if it fails, until it succeeds or time is up."""
+        until, pause = time.monotonic() + self.timeout, _FIRST_PAUSE
+        while True:
+            try:
+                return call()
+            except (Lost, _Passing) as error:
+                if time.monotonic() + pause > until:
+                    raise Busy(f"{self.place} does not answer: {error}; try again") from error
+                if isinstance(error, Lost):
+                    self.forget()
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def as_ours(self, error: psycopg.Error, db: psycopg.Connection) -> Exception:
+        """The error as the program has it."""
+        why = _reason(error)
+        if isinstance(error, pg.AdminShutdown | pg.CrashShutdown) or db.broken or db.closed:
+            return Lost(why)
+        if isinstance(error, _PASSING):
+            return _Passing(why)
+        if isinstance(error, pg.LockNotAvailable | pg.QueryCanceled):
+            return Busy(f"another writer of {self.place} did not finish in time; try again")
+        if isinstance(error, pg.ReadOnlySqlTransaction):
+            return NotWritable(f"{self.place} is a standby, or read-only; write to its primary")
+        if isinstance(error, pg.InsufficientPrivilege):
+            return Refused(f"{self.place} refuses this: {why}; check pass key, role and clock", "permission")
+        if isinstance(error, pg.InvalidSchemaName | pg.UndefinedFunction | pg.UndefinedTable):
+            return NotFound(f"{self.place} lacks this version's schema; run `tallystick init` with its address")
+        if isinstance(error, pg.OperationalError):  # its disk is full, or fails
+            return NotWritten(f"not written, and nothing was changed: {self.place}: {why}")
+        return error
+
+
+class _Passing(Busy):
+    """It failed for a moment; nothing was changed."""
+
+
+def _is_idle(db: psycopg.Connection) -> bool:
+    return db.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def _reason(error: psycopg.Error) -> str:
+    """The first line of what the server or the library said."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+class LedgerCalls:
+    """Calls of the functions of `schema.sql` within one ledger: by themselves, or in the transaction that is open."""
+
+    def __init__(self, database: Database, ledger: UUID) -> None:
+        self.database, self.ledger = database, ledger
+        self.count = 0  # of all calls
+        self._db: psycopg.Connection | None = None
+        self.is_snapshot = False
+
+    @property
+    def is_open(self) -> bool:
+        """True in a transaction."""
+        return self._db is not None
+
+    def rows(self, function: str, *values: object) -> Rows:
+        """The result of a function that reads. It is called again if the connection was lost."""
+        if self._db is not None:
+            try:
+                return self.once(function, *values)
+            except Lost as error:
+                lost = f"the connection to {self.database.place} was lost"
+                raise Busy(f"{lost}; nothing was changed; try again") from error
+        found: Rows = self.database.again(lambda: self.once(function, *values))
+        return found
+
+    def once(self, function: str, *values: object) -> Rows:
+        """The result of a function. Lost, if it is not known whether it was carried out."""
+        self.count += 1
+        own = (self.ledger, self.database.pass_for(str(self.ledger)))
+        return self.database.run(_statement(function), (*own, *values), self._db)
+
+    @contextmanager
+    def transaction(self, *, snapshot: bool = False) -> Iterator[None]:
+        """All calls of the block are one transaction; with `snapshot`, they read what is there at the first of them.
+
+        Lost, if it is not known whether it was committed.
+        """
+        assert self._db is None
+        kind = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if snapshot else b"BEGIN"
+        with self._begun(kind) as db:
+            self._db, self.is_snapshot = db, snapshot
+            try:
+                yield
+            except BaseException:
+                with suppress(psycopg.Error):
+                    db.execute(b"ROLLBACK")
+                raise
+            finally:
+                was, self._db, self.is_snapshot = self._db, None, False
+            if was is not None:
+                self._finish(db)
+
+    @contextmanager
+    def _begun(self, kind: bytes) -> Iterator[psycopg.Connection]:
+        def begin() -> tuple[Any, psycopg.Connection]:
+            context = self.database.connection()
+            db = context.__enter__()
+            try:
+                self.count += 1
+                db.execute(kind)
+            except psycopg.Error as error:
+                context.__exit__(None, None, None)
+                raise self.database.as_ours(error, db) from error
+            return context, db
+
+        context, db = self.database.again(begin)
+        try:
+            yield db
+        finally:
+            context.__exit__(None, None, None)
+
+    def _finish(self, db: psycopg.Connection) -> None:
+        try:
+            self.count += 1
+            db.execute(b"COMMIT")
+        except psycopg.Error as error:
+            raise self.database.as_ours(error, db) from error
+
+    def end_snapshot(self) -> None:
+        """Read what is there now: somebody writes in a block that reads."""
+        if self._db is not None and self.is_snapshot:
+            db, self._db, self.is_snapshot = self._db, None, False
+            self._finish(db)
+
+

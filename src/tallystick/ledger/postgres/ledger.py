@@ -1,0 +1,687 @@
+"""The ledger of one memory in PostgreSQL: the calls of `protocol.Ledger` over the functions of `schema.sql`.
+
+A write is two statements, and no lock is held while it is decided: `look` gives the head and the time, `write` moves
+the head from there, with the lines and the rows of the state, or does nothing because somebody else was first. Then it
+is decided again, on what is there now; after a few losses under the lock of the head. So `decide` may be called several
+times, and only what the last call returned is recorded. What it read from the database between the two statements may
+be newer than the head; an answer that came of such a mixture is never given: the head is asked once more before an
+error, or nothing to write, is believed.
+
+**Acknowledged means committed.** If the connection is lost on the way, the same statement is sent again on another one:
+it finds that the request was recorded, or records it now, since the head tells the two apart. Only if nobody answers
+is the outcome unknown, and the error has the key with which to ask again.
+
+There are no segments, nothing is torn, and a state is never read again from its first line: it is in the same
+transaction as the head. An erasure hides at once; the words are gone from the files of the database only later, when
+its owner has rewritten them, and then `finish_erasing` records that.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import orjson
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.drafts import (
+    Before,
+    Drafts,
+    Lines,
+    Pending,
+    SharedWrite,
+    Then,
+    Ticket,
+    decide_all,
+    encode,
+    hand_out,
+    new_first_line,
+)
+from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line, lift
+from tallystick.ledger.gate import Gate
+from tallystick.ledger.lock import Pins, rolled_back
+from tallystick.ledger.merkle import Range, leaf_hash
+from tallystick.ledger.postgres.connection import Database, LedgerCalls, Lost, Rows
+from tallystick.ledger.protocol import Decide
+from tallystick.records.clock import Clock, read_clock
+from tallystick.records.errors import (
+    Busy,
+    Damaged,
+    Missing,
+    NotFound,
+    NotWritable,
+    OutcomeUnknown,
+    Refused,
+    RolledBack,
+    TallystickError,
+)
+from tallystick.records.event import Draft, Event
+
+if TYPE_CHECKING:
+    from tallystick.records.status import ChainFile
+
+_ATTEMPTS = 4  # the last of them under the lock
+_CHUNKS = 64, 1000  # lines that are read at once: the first time, and then
+_SPILL = 20_000  # changed rows that are written at once, where all are made again
+_MOST = 1 << 62
+
+
+class Head(NamedTuple):
+    """The last event."""
+
+    seq: int
+    hash: str
+    ts: str
+
+
+_NOTHING = Head(-1, "", "")
+
+
+class StateRows(Protocol):
+    """The rows of the state, which the ledger writes in the transaction of its lines."""
+
+    shape: int
+    is_bad: bool  # a row is not what the ledger says
+
+    def attach(self, calls: Callable[..., Rows], recorded: Callable[[Iterable[int]], dict[int, Event | None]],
+               noted: Callable[[Rows], None]) -> None:  # fmt: skip
+        """Read rows by these calls from now on, and compare them with these events. Rows come with the lines of their
+        events, which are `noted`."""
+
+    def follow(self, tables: Collection[str]) -> None:
+        """Others have written; only these tables have ever had a row. What is not written is discarded."""
+
+    def tables_with_rows(self) -> set[str]:
+        """The tables that have a row, or had one, once what is not written yet is."""
+
+    def arrays(self) -> list[list[Any]]:
+        """What is not written yet, as values of the database's functions."""
+
+    def changes(self) -> int:
+        """How many changes are not written yet."""
+
+    def written(self, position: None) -> None:
+        """They are."""
+
+
+class _Kept(NamedTuple):
+    """What is known of the committed ledger: to go back to, if a write fails."""
+
+    head: Head
+    size: int  # of all lines
+    saved: bytes
+    tables: frozenset[str]
+
+
+class _Looked(NamedTuple):
+    """What a look has found, beside the head."""
+
+    clock: str
+    first: int | None  # the events of the request, if it was recorded before
+    last: int | None
+
+
+class PostgresLedger:
+    """The one long-lived handle of a process on a ledger. `protocol.Ledger` says what its calls promise."""
+
+    first = 0  # every event is here
+    began = -1  # the rows follow from all of them
+
+    def __init__(
+        self, database: Database, name: str, state: Folded, rows: StateRows, *, by: str = "python:local",
+        durability: str = "full", clock: Clock | None = None, read_only: bool = False, pins: Pins | None = None,
+        begin_with: Mapping[str, Any] | None = None, before: Before | None = None, then: Then | None = None,
+    ) -> None:  # fmt: skip
+        """Open the ledger of that name, which its owner has made; `begin_with` goes into its first line. Without a
+        `clock`, the time is the database's."""
+        if durability not in ("full", "group"):
+            raise Refused(f"durability is 'full' or 'group', not {durability!r}")
+        self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
+        self.place, self.dead = f"{database.place}?ledger={name}", ""
+        self.state, self._rows, self._begin_with, self._then = state, rows, begin_with, then
+        self.standing, self.trouble = LedgerMetadata(), None  # type: LedgerMetadata, TallystickError | None
+        self.writable = not read_only
+        self._tree = Range()
+        self._kept = _Kept(_NOTHING, 0, b"", frozenset())
+        self._shape = -1  # of the rows in the database
+        self._noted = dict[int, tuple[bytes, bytes, bytes | None]]()  # lines that came with rows, until the head moves
+        self._gate = Gate(self)
+        self._drafts, self._shared = Drafts(state, self._time, before), SharedWrite(self, self._write_all)
+        self._batch: list[Pending] | None = None
+        self._batch_owner, self._is_writing = 0, False
+        self._calls = LedgerCalls(database, database.find(name))
+        rows.attach(self._calls.rows, self.recorded, self._note_lines)
+        self._look()
+        if self.head.seq < 0:
+            self._begin()
+        for witness in pins(self.standing.ledger) if pins else ():
+            if why := self._contradiction(witness.seq, witness.hash, witness.name):
+                self.trouble = rolled_back(why)
+
+    # -- what is there -----------------------------------------------------------------------------------------------
+
+    @property
+    def head(self) -> Head:
+        """The last event known here."""
+        return self._kept.head
+
+    def must_be_whole(self) -> None:
+        if self.trouble is not None:
+            raise type(self.trouble)(*self.trouble.args)
+
+    def must_be_here(self) -> None:
+        with self.turn():
+            self._look()
+
+    def close(self) -> None:
+        """Close it, after the write that is in progress. The database stays open: others may use it."""
+        with suppress(TallystickError), self.turn():
+            self.dead = f"the memory at {self.place} is closed; open it again"
+
+    def turn(self) -> Gate:
+        return self._gate
+
+    def _look(self, *, locked: bool = False, request: bytes | None = None) -> _Looked:
+        """Read what others wrote; with `locked`, nobody else writes until the transaction ends."""
+        known = self.head
+        wait = f"{int(self._calls.database.timeout * 1000)}ms"
+        found = self._calls.rows("look", known.seq, known.hash, request, locked, wait)
+        if not found:
+            raise RolledBack(f"{self.place} is not there any more; restore it, or open the memory again")
+        seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, first, last = found[0]
+        if state != "open":
+            self.writable = False
+        if not is_same_chain and self.trouble is None:
+            why = self._contradiction(known.seq, known.hash, "this process", Head(seq, hashed, ts))
+            self.trouble = rolled_back(why or f"event {known.seq} is not the one that this process has seen")
+        if saved is not None:
+            self._adopt(_Kept(Head(seq, hashed, ts), size, saved, frozenset(tables)))
+        return _Looked(clock, first, last)
+
+    def _adopt(self, kept: _Kept) -> None:
+        """Go to a committed place. What is not written yet is discarded."""
+        self._kept, self._noted = kept, {}
+        self.standing, self._tree = LedgerMetadata(), Range()
+        if kept.saved:
+            raw = orjson.loads(kept.saved)
+            self.standing, self._tree = LedgerMetadata.load(raw["standing"]), Range.from_json(raw["tree"])
+        self._rows.follow(kept.tables)
+
+    def _contradiction(self, seq: int, hashed: str, name: str, head: Head | None = None) -> str:
+        """The difference from what a witness has seen; empty if there is none."""
+        head = head or self.head
+        if any(left >= seq for left, _ in self.standing.abandoned) and name == "this process":
+            return ""
+        if seq > head.seq:
+            return f"it ends at event {head.seq}, but {name} has seen event {seq}"
+        if self._hash_of(seq) in (None, hashed):
+            return ""
+        return f"event {seq} is not the one that {name} has seen"
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self.turn():
+            if self._calls.is_open or self._is_writing:
+                yield
+                return
+            with self._calls.transaction(snapshot=True):
+                self._look()
+                yield
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        with self.turn():
+            if not self.writable:
+                with self.reading():
+                    yield
+                return
+            with self._locked(b""):
+                yield
+
+    def refresh(self) -> None:
+        """Read what others wrote. Inside a batch they cannot have written."""
+        with self.turn():
+            if not self._calls.is_open and not self._is_writing:
+                self._look()
+
+    def lines(
+        self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
+    ) -> Iterator[fmt.Line]:  # fmt: skip
+        """They are read in parts, so that no statement stays open."""
+        is_all, (size, more) = not (having or naming), _CHUNKS
+        end = self.head.seq + 1 if stop is None else min(stop, self.head.seq + 1)
+        while start < end:
+            found = self._calls.rows("lines_in", start, end, list(having), list(naming), size)
+            for seq, head, data in found:
+                if is_all and seq != start:
+                    raise self._gap(start)
+                start = seq + 1
+                yield self._line(seq, head, data)
+            if len(found) < size:
+                if is_all and start < end:
+                    raise self._gap(start)
+                return
+            size = more
+
+    def _gap(self, seq: int) -> Damaged:
+        return Damaged(f"event {seq} is missing in {self.place}; run `tallystick check`")
+
+    def _line(self, seq: int, head: bytes, data: bytes) -> fmt.Line:
+        line = fmt.try_parse(line_of(head, data))
+        if line is None or line.seq != seq:
+            raise Damaged(f"event {seq} in {self.place} is not as it was written; run `tallystick check`")
+        return line
+
+    def line(self, seq: int) -> fmt.Line:
+        for _, head, data, _ in self._calls.rows("lines_of", [seq]) if seq >= 0 else ():
+            return self._line(seq, head, data)
+        raise NotFound(f"no event {seq}")
+
+    def slices(self, start: int, stop: int) -> Iterator[bytes]:
+        return (line.slice for line in self.lines(start, stop))
+
+    def events(
+        self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
+    ) -> Iterator[Event]:  # fmt: skip
+        if stop is None or stop > self.head.seq + 1:
+            self.refresh()
+        for line in self.lines(start, stop, having=having, naming=naming):
+            yield self._sound(line).event()
+
+    def _sound(self, line: fmt.Line) -> fmt.Line:
+        if not line.sound and not fmt.is_hollow(line.data):
+            raise Damaged(f"event {line.seq} is not as it was written; run `tallystick check`")
+        return line
+
+    def recorded(self, seqs: Iterable[int]) -> dict[int, Event | None]:
+        wanted = set(seqs)
+        if missing := sorted(seq for seq in wanted if seq not in self._noted and seq >= 0):
+            self._note_lines(self._calls.rows("lines_of", missing))
+        found = dict[int, Event | None]()
+        for seq in wanted & self._noted.keys():
+            head, data, follower = self._noted[seq]
+            line = self._sound(self._line(seq, head, data))
+            if follower is None and line.hash != self.head.hash:
+                continue
+            if follower is not None and not follower.endswith(b'"prev":"%b"' % line.hash.encode()):
+                raise Damaged(f"the line after event {seq} does not follow it; run `tallystick check`")
+            found[seq] = lift(line.event())
+        return found
+
+    def _note_lines(self, found: Rows) -> None:
+        self._noted.update((seq, (head, data, follower)) for seq, head, data, follower in found)
+
+    def hash_at(self, seq: int) -> str | None:
+        return self.head.hash if seq == self.head.seq else self._hash_of(seq)
+
+    def _hash_of(self, seq: int) -> str | None:
+        found = self._calls.rows("lines_of", [seq]) if seq >= 0 else ()
+        return next((sha256(head).hexdigest() for _, head, _, _ in found), None)
+
+    def dates(self) -> Callable[[int], str]:
+        return cache(lambda seq: self.line(seq).ts)
+
+    def missing(self, start: int) -> Missing:
+        return Missing(f"events from {start} on are not in {self.place}; run `tallystick check`")
+
+    def tree(self) -> Range:
+        return self._tree
+
+    def segments(self) -> list[ChainFile]:
+        """All lines, as if they were one file."""
+        from tallystick.records.status import ChainFile
+
+        return [ChainFile("events", 0, None, self._kept.size)]
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def now(self) -> str:
+        return self._drafts.now()
+
+    def _time(self) -> str:
+        """The time of the given clock; else of the database's."""
+        return read_clock(self._clock) if self._clock else self._look().clock
+
+    def write(self, decide: Decide, *, by: str | None = None, request: str = "") -> list[Event]:
+        """As the protocol says. `decide` may be called several times.
+
+        A `request` that was recorded before is not recorded again: what it recorded then is returned.
+        """
+        source = fmt.check_by(by) if by else self.by
+        if self.in_batch():
+            assert self._batch is not None
+            taken = self._drafts.take(decide(), source, self.head.seq + 1 + len(self._batch))
+            self._batch += taken
+            return self._drafts.applied[len(self._drafts.applied) - len(taken) :]
+        if self.durability == "group" and not request:
+            events = self._shared.write(decide, source)
+        else:
+            events = self._write(lambda: [self._drafts.take(decide(), source, self.head.seq + 1)], request)
+        if self._then is not None and events:
+            self._then(events)
+        return events
+
+    def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
+        return self.write(lambda: drafts, by=by)
+
+    def _write_all(self, tickets: list[Ticket]) -> None:
+        groups: list[tuple[Ticket, list[Pending]]] = []
+
+        def decide() -> list[list[Pending]]:
+            for ticket in tickets:
+                ticket.error = None
+            calls = self._calls.count
+            groups[:] = decide_all(tickets, self._drafts, self.head.seq + 1)
+            if any(ticket.error for ticket in tickets) and self._calls.count > calls:
+                self._must_not_have_moved()
+            return [group for _, group in groups]
+
+        hand_out(groups, self._write(decide, "") if tickets else [])
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        with self.turn():
+            if self.in_batch():
+                raise Refused("a batch is open already; end it first", "batch")
+            with self._writing_locked() as key:
+                self.state.begin()
+                self._batch, self._batch_owner = [], threading.get_ident()
+                try:
+                    yield
+                    made = encode([self._batch], *self.head)
+                    self._record(made, key)
+                except BaseException:
+                    self.state.rollback()
+                    raise
+                finally:
+                    self._batch = None
+        if self._then is not None and made.events:
+            self._then(made.events)
+
+    def in_batch(self) -> bool:
+        return self._batch is not None and self._batch_owner == threading.get_ident()
+
+    def _write(self, decide: Callable[[], Sequence[Sequence[Pending]]], request: str) -> list[Event]:
+        """Decide and record, and again if somebody else was first."""
+        key = request.encode() or token_bytes(16)
+        with self._writing():
+            for _ in range(_ATTEMPTS - 1):
+                looked = self._look(request=key if request else None)
+                if looked.first is not None and looked.last is not None:
+                    return list(self.events(looked.first, looked.last + 1))
+                with suppress(_Again), self._moment(looked):
+                    return self._decided(decide, key)
+            with self._locked(key) as looked, self._moment(looked):
+                return self._decided(decide, key)
+        raise Busy(f"others write to {self.place} all the time; try again")
+
+    def _decided(self, decide: Callable[[], Sequence[Sequence[Pending]]], key: bytes) -> list[Event]:
+        """Decide and record on what was looked at; _Again, if that has moved."""
+        calls, is_locked = self._calls.count, self._calls.is_open
+        self.state.begin()
+        try:
+            made = encode(decide(), *self.head)
+            if not made.events and not is_locked and self._calls.count > calls:
+                self._must_not_have_moved()
+        except BaseException as error:
+            self.state.rollback()
+            if isinstance(error, Exception) and not isinstance(error, _Again) and not is_locked:
+                self._must_not_have_moved()
+            raise
+        self._record(made, key)
+        return made.events
+
+    def _must_not_have_moved(self) -> None:
+        """_Again, if the head is not where it was looked at: rows that were read since may be of a later one."""
+        was = self.head
+        self._look()
+        if self.head != was:
+            raise _Again
+
+    def _record(self, made: Lines, key: bytes, erased: Sequence[int] = ()) -> None:
+        """Write the lines and the rows that were changed since the state began; _Again, if the head has moved.
+
+        The state and the metadata advance; if it fails, they are put back.
+        """
+        kept = self._kept
+        if not made.events and not erased and not self._rows.changes():
+            self.state.commit()
+            return
+        try:
+            for event, ts in zip(made.events, made.stamps, strict=True):
+                self.standing.apply(event, ts)
+            self._tree.extend([leaf_hash(piece) for piece in made.slices])
+            size = sum(map(len, made.lines))
+            head = Head(made.seq, made.hash, made.ts)
+            after = _Kept(head, kept.size + size, self._saved(), kept.tables | self._rows.tables_with_rows())
+            outcome, first = self._sent(
+                kept.head.seq, kept.head.hash, key, head.hash, head.ts, size, after.saved, self._rows.shape,
+                sorted(after.tables), made.slices, made.datas, list(erased), *self._rows.arrays(),
+            )  # fmt: skip
+            if outcome == "repeated" and not self._is_mine(first, made):
+                outcome = "moved"
+            if outcome == "moved":
+                raise _Again
+            if outcome in ("arriving", "moved away"):
+                raise NotWritable(f"{self.place} is being moved, or was moved away; `tallystick status` says where to")
+        except BaseException:
+            self.state.rollback()
+            self._adopt(kept)
+            raise
+        self.state.commit()
+        self._rows.written(None)
+        self._kept, self._noted, self._shape = after, {}, self._rows.shape
+
+    def _saved(self) -> bytes:
+        return orjson.dumps({"tree": self._tree.to_json(), "standing": self.standing.dump()})
+
+    def _is_mine(self, first: int | None, made: Lines) -> bool:
+        """Whether a request that was recorded before is this very write, sent a second time."""
+        return first is not None and bool(made.events) and self._hash_of(first) == made.events[0].hash
+
+    def _sent(self, *values: object) -> tuple[str, int | None]:
+        """Send a write. If the connection is lost, send it once more on another one."""
+        try:
+            [(outcome, first, _)] = self._calls.once("write", *values)
+        except Lost as lost:
+            if self._calls.is_open:
+                raise Busy(f"the connection to {self.place} was lost; nothing was changed; try again") from lost
+            self._calls.database.forget()
+            try:
+                [(outcome, first, _)] = self._calls.rows("write", *values)
+            except Busy as error:
+                raise self._unknown(values[2]) from error
+        return outcome, first
+
+    def _unknown(self, key: object) -> OutcomeUnknown:
+        asked = key.decode("utf-8", "replace") if isinstance(key, bytes) else ""
+        return OutcomeUnknown(
+            f"the connection to {self.place} was lost while it was written: it may be recorded or not;"
+            " say it again with the same request key", asked,
+        )  # fmt: skip
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """The context of a write: one thread, and none is in progress in it."""
+        with self.turn():
+            if self._is_writing or (self._calls.is_open and not self._calls.is_snapshot):
+                raise Refused("a write is in progress in this thread; finish it first", "batch")
+            self._must_be_writable()
+            self._calls.end_snapshot()
+            self._is_writing = True
+            try:
+                yield
+            finally:
+                self._is_writing = False
+
+    def _must_be_writable(self) -> None:
+        if not self.writable:
+            raise NotWritable(f"{self.place} is read-only here; ask its owner, or make a copy of your own")
+
+    @contextmanager
+    def _moment(self, looked: _Looked) -> Iterator[None]:
+        """A write at one moment, on rows that can be used, after what the clock shows about earlier times."""
+        self.must_be_whole()
+        self._must_be_writable()
+        self.standing.must_be_known(self.place)
+        if self._shape > self._rows.shape:
+            raise NotWritable(f"{self.place} was written by a newer tallystick and is read-only; upgrade tallystick")
+        if self._rows.is_bad or self._shape < self._rows.shape:
+            self._rebuild()
+        self._drafts.begin(read_clock(self._clock) if self._clock else looked.clock)
+        try:
+            times, now = self.standing.times, self._drafts.now()
+            if not times.is_plain(now) and (body := times.jump(now, self.first, self.head.seq, self.dates())):
+                self._own(fmt.TIME, body)
+            yield
+        finally:
+            self._drafts.end()
+
+    def _own(self, op: str, *bodies: dict[str, Any], erased: Sequence[int] = ()) -> None:
+        """Record something about the ledger itself, as one group. _Again, if the head has moved."""
+        pending = [self._drafts.prepare(Draft(op, body), self.by, self._drafts.now()) for body in bodies]
+        made = encode([pending], *self.head)
+        self.state.begin()
+        for event in made.events:
+            self.state.apply(event)
+        self._record(made, token_bytes(16), erased)
+
+    @contextmanager
+    def _locked(self, key: bytes) -> Iterator[_Looked]:
+        """A transaction in which nobody else writes. If it fails, all is as it was."""
+        self._calls.end_snapshot()
+        kept = None
+        try:
+            with self._calls.transaction():
+                looked = self._look(locked=True)
+                kept = self._kept
+                yield looked
+        except Lost as lost:  # of the commit
+            after, self._kept = self._kept, kept or self._kept
+            self._resolve(key, after, lost)
+        except BaseException:
+            if kept is not None and self._kept is not kept:
+                self._adopt(kept)
+            raise
+
+    def _resolve(self, key: bytes, after: _Kept, lost: Lost) -> None:
+        """Ask whether a transaction whose connection was lost has been committed: whoever it was has ended by then."""
+        try:
+            with self._calls.transaction():
+                looked = self._look(locked=True, request=key)
+        except (Busy, Lost) as error:
+            self._adopt(self._kept)
+            raise self._unknown(key) from error
+        if looked.first is None and after is not self._kept:
+            self._adopt(self._kept)
+            raise Busy(f"the connection to {self.place} was lost; nothing was changed; try again") from lost
+
+    @contextmanager
+    def _writing_locked(self) -> Iterator[bytes]:
+        """A write under the lock from its beginning: it cannot be decided again. What the clock shows comes first."""
+        key = token_bytes(16)
+        with self._writing():
+            for _ in range(_ATTEMPTS):
+                with suppress(_Again), self._moment(self._look()):
+                    break
+            with self._locked(key) as looked, self._moment(looked):
+                yield key
+
+    # -- maintenance -------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Record the first line, if nobody else does."""
+        self._must_be_writable()
+        with suppress(_Again), self._writing():
+            line = fmt.parse(new_first_line(self._time(), self.by, self._begin_with, self._calls.ledger.hex))
+            self.state.begin()
+            standing = LedgerMetadata()
+            event = fold_line(line, self.state, standing)
+            made = Lines([event], [line_of(line.slice, line.data)], [line.slice], [line.data], [line.ts], 0, line.hash,
+                         line.ts)  # fmt: skip
+            self._record(made, token_bytes(16))
+        self._look()
+
+    def rebuild(self) -> None:
+        """Make all rows of the state again, from the first line on."""
+        with self._writing(), self._locked(b""):
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        if not self._calls.is_open:
+            with self._locked(b""):
+                self._rebuild()
+            return
+        head = self.head
+        self._calls.rows("clear_rows")
+        self._rows.follow(())
+        standing, tree = LedgerMetadata(), Range()
+        for line in self.lines():
+            fold_line(self._sound(line), self.state, standing)
+            tree.append(leaf_hash(line.slice))
+            if self._rows.changes() > _SPILL:
+                self._calls.rows("write_rows", *self._rows.arrays())
+                self._rows.written(None)
+        if (tree.root(), standing.ledger) != (self._tree.root(), self.standing.ledger):
+            raise Damaged(f"the lines of {self.place} are not those of its head; run `tallystick check`")
+        self.standing, self._tree = standing, tree
+        self.state.begin()
+        self._record(Lines([], [], [], [], [], *head), token_bytes(16), erased=[-1])
+
+    def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
+        self._refuse_in_batch("erase")
+        with self._writing_locked():
+            gone, is_about = choose()
+            about = [line for line in self.lines() if line.sound and is_about(line.event())]
+            lines, names = [line.hash for line in about], list(gone)
+            parts = range(0, max(len(lines), 1), fmt.PER_ERASURE)
+            bodies = ({"lines": lines[start : start + fmt.PER_ERASURE], "ids": names} for start in parts)
+            self._own(fmt.ERASE, *bodies, erased=[line.seq for line in about])
+        return len(about)
+
+    def finish_erasing(self) -> None:
+        """Record that nothing is left in the database's files of what was erased: whoever made sure of it says so."""
+        for seq in list(self.standing.erasing):
+            with self._writing_locked():
+                self._own(fmt.ERASED, {"of": seq})
+
+    def compact(self) -> int:
+        """There is nothing to compact: opening reads no lines."""
+        self._refuse_in_batch("compact")
+        return 0
+
+    def prune(self, to: Path) -> list[Path]:  # noqa: ARG002
+        """There are no closed segments to move away."""
+        self._refuse_in_batch("prune")
+        return []
+
+    def back_up(self, to: Path | None = None) -> Path:  # noqa: ARG002
+        raise Refused(
+            f"{self.place} is backed up by its database (pg_basebackup and its archive);"
+            " for a copy that stands alone, export it", "unsupported",
+        )  # fmt: skip
+
+    def keep_checkpoint(self, note: str) -> None:
+        if self.writable:
+            self._calls.rows("keep_checkpoint", int(note.split("\n", 2)[1]), note)
+
+    def _refuse_in_batch(self, what: str) -> None:
+        if self.in_batch():
+            raise Refused(f"cannot {what} inside a batch; end the batch first", "batch")
+
+
+class _Again(Exception):
+    """The head is not where it was: look, and decide again."""
+
+
+def line_of(head: bytes, data: bytes, hashed: bytes = b"") -> bytes:
+    """The line of a hashed slice and its data. Its hash is that of the slice, unless it is given."""
+    return b'%b,"hash":"%b","data":%b}\n' % (head, hashed or sha256(head).hexdigest().encode(), data)

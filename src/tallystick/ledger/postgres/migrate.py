@@ -1,0 +1,110 @@
+"""The schema in the database: making it, bringing it up to date, and the owner's acts: keys of passes, new ledgers.
+
+The parts of `schema.sql` are applied in order, each once, in one transaction and one process at a time. A database that
+has more parts than this program knows was made by a newer one: it is read, and not written.
+
+Whoever calls this is a member of `tallystick_owner`, or may create roles. Programs connect as `tallystick_app`, or as
+a role that is a member of it.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from uuid import UUID, uuid4
+
+import psycopg
+
+from tallystick.ledger import format as fmt
+from tallystick.ledger.postgres.passes import PassKey
+from tallystick.records.errors import NotFound, NotWritable, Refused
+
+OWNER, APP = "tallystick_owner", "tallystick_app"
+OLDEST = 150000  # PostgreSQL 15
+_LOCK = 0x7A11_5712
+_NAME = re.compile(r"[^\0/?#]{1,200}\Z")
+_PART = re.compile(r"^-- part (\d+)\n", re.MULTILINE)
+
+
+def parts() -> dict[int, str]:
+    """The parts of the schema by their number."""
+    text = files(__package__).joinpath("schema.sql").read_text("utf-8")
+    _, *found = _PART.split(text)
+    return {int(number): sql for number, sql in zip(found[::2], found[1::2], strict=True)}
+
+
+def migrate(db: psycopg.Connection) -> list[int]:
+    """Apply the parts that are missing, and return their numbers. Doing it twice is the same as doing it once."""
+    if db.info.server_version < OLDEST:
+        raise Refused(f"PostgreSQL {db.info.server_version // 10000} is too old; 15 or newer is needed", "unsupported")
+    with db.transaction():
+        db.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        for role, how in ((OWNER, "NOLOGIN NOBYPASSRLS"), (APP, "LOGIN NOBYPASSRLS NOCREATEDB NOCREATEROLE")):
+            if db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+                db.execute(f"CREATE ROLE {role} {how}".encode())
+        if not _is_member(db):
+            db.execute(f"GRANT {OWNER} TO CURRENT_USER".encode())
+        db.execute(f"CREATE SCHEMA IF NOT EXISTS tallystick AUTHORIZATION {OWNER}".encode())
+        _be_owner(db)
+        db.execute("CREATE TABLE IF NOT EXISTS schema_parts (part integer PRIMARY KEY, at timestamptz DEFAULT now())")
+        db.execute(f"GRANT SELECT ON schema_parts TO {APP}".encode())
+        known, done = parts(), {part for (part,) in db.execute("SELECT part FROM schema_parts").fetchall()}
+        if done - known.keys():
+            raise NotWritable("the schema of this database is a newer tallystick's; upgrade tallystick")
+        missing = sorted(known.keys() - done)
+        for part in missing:
+            db.execute(known[part].encode())
+            db.execute("INSERT INTO schema_parts (part) VALUES (%s)", (part,))
+        return missing
+
+
+def _is_member(db: psycopg.Connection) -> bool:
+    row = db.execute("SELECT pg_has_role(current_user, %s, 'MEMBER')", (OWNER,)).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _be_owner(db: psycopg.Connection) -> None:
+    """Until the transaction ends."""
+    db.execute(f"SET LOCAL ROLE {OWNER}".encode())
+    db.execute("SET LOCAL search_path = tallystick")
+
+
+def add_key(db: psycopg.Connection, key: PassKey) -> None:
+    """Accept passes that this key signs. Adding it twice is the same as adding it once."""
+    with db.transaction():
+        _be_owner(db)
+        db.execute(
+            "INSERT INTO pass_keys (id, inner_pad, outer_pad) VALUES (%s, %s, %s)"
+            " ON CONFLICT (id) DO UPDATE SET inner_pad = excluded.inner_pad, outer_pad = excluded.outer_pad",
+            (key.id, *key.pads()),
+        )
+
+
+def drop_key(db: psycopg.Connection, name: str) -> None:
+    """Accept no pass of a key any more."""
+    with db.transaction():
+        _be_owner(db)
+        db.execute("DELETE FROM pass_keys WHERE id = %s", (name,))
+
+
+def create_ledger(db: psycopg.Connection, name: str, key: PassKey, ledger: UUID | None = None) -> UUID:
+    """Make an empty ledger of that name, and return its id. Refused, if the name or the id is taken."""
+    if not _NAME.match(name):
+        raise Refused(f"not a name of a ledger: {name!r:.80}; it has 1 to 200 characters, none of /, ? and #", "name")
+    made = ledger or uuid4()
+    try:
+        with db.transaction():
+            row = db.execute("SELECT session_user, extract(epoch FROM clock_timestamp())::bigint").fetchone()
+            assert row is not None
+            _be_owner(db)
+            db.execute("SELECT enter(%s, %s)", (made, key.sign(str(made), row[0], row[1] + 60)))
+            db.execute("INSERT INTO ledgers (name, ledger) VALUES (%s, %s)", (name, made))
+            db.execute(
+                "INSERT INTO heads (ledger, seq, hash, ts, bytes, saved, shape, tables)"
+                " VALUES (%s, -1, %s, '', 0, '', 0, '{}')", (made, fmt.ZERO),
+            )  # fmt: skip
+    except psycopg.errors.UniqueViolation:
+        raise Refused(f"there is a ledger {name!r:.80}, or one with its id, already", "exists") from None
+    except psycopg.errors.UndefinedTable:
+        raise NotFound("this database has no tallystick schema; run `tallystick init` with its address") from None
+    return made

@@ -1,0 +1,438 @@
+-- The schema `tallystick`: what is in it, who may do what, and the two calls of a write.
+--
+-- One ledger is one chain, and its lines are those of a folder, byte for byte: `head` is the hashed slice, and the line
+-- is  head,"hash":"<sha256 of head>","data":data}\n  The row in `heads` is the lock and the witness: a transaction that
+-- adds lines moves it from the (seq, hash) that was decided on, or does nothing. State rows change in the same one.
+--
+-- Row-level security is forced on every table with a column `ledger`, for the owner too. A program sees the rows of one
+-- ledger, if it has set its id and a pass for it: a key's name, an expiry, and HMAC-SHA256(key, ledger, role, expiry).
+-- A setting alone opens nothing, so words that become SQL by mistake cannot cross. A program may read tables, and it
+-- writes by functions alone: they run as the owner, check the pass first, and are walled by the id they have checked.
+-- Partitions have security, and neither policies nor grants: they are reached through their tables.
+--
+-- Nothing here needs a session: no temporary tables, no session settings or locks, no LISTEN. Functions are PL/pgSQL,
+-- so that their plans are kept, whichever connection a pooler gives.
+--
+-- Each part runs once, as the owner. Never change a part that was released: add another one.
+
+-- part 1
+
+CREATE TABLE pass_keys (
+  id text PRIMARY KEY, inner_pad bytea NOT NULL, outer_pad bytea NOT NULL, added timestamptz NOT NULL DEFAULT now()
+);
+
+CREATE TABLE ledgers (name text PRIMARY KEY, ledger uuid NOT NULL UNIQUE);
+
+CREATE TABLE heads (
+  ledger uuid PRIMARY KEY,
+  seq bigint NOT NULL,
+  hash text NOT NULL,
+  ts text NOT NULL,
+  bytes bigint NOT NULL,           -- of all lines
+  saved bytea NOT NULL,            -- what the ledger keeps with a position: its metadata, and the frontier of its tree
+  shape integer NOT NULL,          -- of the state rows
+  tables text[] NOT NULL,          -- the tables of the state that have ever had a row
+  state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'arriving', 'moved'))
+) WITH (fillfactor = 50);          -- so that moving it touches no index
+
+CREATE TABLE events (
+  ledger uuid NOT NULL, seq bigint NOT NULL, head bytea NOT NULL, data bytea NOT NULL, PRIMARY KEY (ledger, seq)
+) PARTITION BY HASH (ledger);
+
+CREATE TABLE state_row (
+  ledger uuid NOT NULL, tab text COLLATE "C" NOT NULL, key bytea NOT NULL, value bytea, seqs bigint[], since bigint,
+  PRIMARY KEY (ledger, tab, key)
+) PARTITION BY HASH (ledger);
+
+CREATE TABLE state_past (
+  ledger uuid NOT NULL, tab text COLLATE "C" NOT NULL, key bytea NOT NULL, until bigint NOT NULL,
+  value bytea NOT NULL, seqs bigint[], since bigint NOT NULL, PRIMARY KEY (ledger, tab, key, until)
+) PARTITION BY HASH (ledger);
+
+CREATE TABLE requests (
+  ledger uuid NOT NULL, key bytea NOT NULL, first bigint NOT NULL, last bigint NOT NULL,
+  at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (ledger, key)
+);
+
+CREATE TABLE checkpoints (ledger uuid NOT NULL, size bigint NOT NULL, note text NOT NULL, PRIMARY KEY (ledger, size));
+CREATE TABLE settings (ledger uuid PRIMARY KEY, toml text NOT NULL);
+CREATE TABLE audit (ledger uuid NOT NULL, seq bigint NOT NULL, line bytea NOT NULL, PRIMARY KEY (ledger, seq));
+
+-- An error, unless the pass is valid for this role, now, and for what it names. It is for functions of the owner.
+CREATE FUNCTION must_pass(subject text, pass text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  key_id text := split_part(pass, '.', 1);
+  expires text := split_part(pass, '.', 2);
+  k tallystick.pass_keys;
+BEGIN
+  SELECT p.* INTO k FROM tallystick.pass_keys p WHERE p.id = key_id;
+  IF FOUND AND encode(sha256(k.outer_pad || sha256(k.inner_pad
+      || convert_to(subject || E'\n' || session_user || E'\n' || expires, 'UTF8'))), 'hex') = split_part(pass, '.', 3)
+    AND to_timestamp(expires::double precision) >= clock_timestamp()
+  THEN
+    RETURN;
+  END IF;
+  RAISE EXCEPTION 'no valid pass' USING ERRCODE = '42501';
+END $$;
+
+-- The ledger that this transaction has a pass for; NULL, if none was named.
+CREATE FUNCTION mine() RETURNS uuid LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+DECLARE
+  ledger text := current_setting('tallystick.ledger', true);
+BEGIN
+  IF coalesce(ledger, '') = '' THEN
+    RETURN NULL;
+  END IF;
+  PERFORM tallystick.must_pass(ledger, current_setting('tallystick.pass', true));
+  RETURN ledger;
+END $$;
+
+DO $$
+DECLARE
+  each text;
+BEGIN
+  FOREACH each IN ARRAY ARRAY['events', 'state_row', 'state_past'] LOOP
+    FOR number IN 0..31 LOOP
+      EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS 32, REMAINDER %s)',
+        each || '_' || number, each, number);
+      EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', each || '_' || number);
+    END LOOP;
+  END LOOP;
+  FOREACH each IN ARRAY ARRAY[
+    'ledgers', 'heads', 'events', 'state_row', 'state_past', 'requests', 'checkpoints', 'settings', 'audit'
+  ] LOOP
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', each);
+    EXECUTE format('CREATE POLICY mine ON %I TO tallystick_app USING (ledger = (SELECT tallystick.mine()))', each);
+    EXECUTE format('CREATE POLICY checked ON %I TO tallystick_owner'
+      ' USING (ledger = nullif(current_setting(%L, true), %L)::uuid)', each, 'tallystick.ledger', '');
+  END LOOP;
+END $$;
+
+CREATE POLICY names ON ledgers TO tallystick_owner USING (true) WITH CHECK (true);  -- nobody else has a grant
+
+-- Be within one ledger until the transaction ends.
+CREATE FUNCTION enter(l uuid, pass text) RETURNS void LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.must_pass(l::text, pass);
+  PERFORM set_config('tallystick.ledger', l::text, true), set_config('tallystick.pass', pass, true);
+END $$;
+
+-- The id of the ledger of that name, for whoever has a pass for the name.
+CREATE FUNCTION find_ledger(name text, pass text) RETURNS uuid LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.must_pass('name:' || name, pass);
+  RETURN (SELECT n.ledger FROM tallystick.ledgers n WHERE n.name = find_ledger.name);
+END $$;
+
+-- -- reading ----------------------------------------------------------------------------------------------------------
+
+-- The head, with what is saved if it is not the one that is known, and whether it is of the same chain; the time; and
+-- the events of a request that was recorded before. Locked: nobody else writes until the transaction ends.
+CREATE FUNCTION look(
+  l uuid, pass text, known_seq bigint, known text, request bytea, locked boolean, wait text
+) RETURNS TABLE (
+  seq bigint, hash text, ts text, bytes bigint, saved bytea, shape integer, tables text[], state text, clock text,
+  is_same_chain boolean, first bigint, last bigint
+) LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  h tallystick.heads;
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  IF locked THEN
+    PERFORM set_config('lock_timeout', wait, true);
+    PERFORM 1 FROM tallystick.heads t WHERE t.ledger = l FOR UPDATE;
+  END IF;
+  SELECT * INTO h FROM tallystick.heads t WHERE t.ledger = l;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  SELECT h.seq, h.hash, h.ts, h.bytes, h.shape, h.tables, h.state, true,
+    to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    INTO seq, hash, ts, bytes, shape, tables, state, is_same_chain, clock;
+  IF hash <> known THEN
+    saved := h.saved;
+    is_same_chain := known_seq < 0 OR EXISTS (SELECT 1 FROM tallystick.events e
+      WHERE e.ledger = l AND e.seq = known_seq AND encode(sha256(e.head), 'hex') = known);
+  END IF;
+  IF request IS NOT NULL THEN
+    SELECT r.first, r.last INTO first, last FROM tallystick.requests r WHERE r.ledger = l AND r.key = request;
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Rows of the state, each with the lines of its events: one row of the result for each of them, and the slice of the
+-- line after it. With `after`, the rows as they were after that event.
+CREATE FUNCTION rows_by_key(l uuid, pass text, tabs text[], keys bytea[], after bigint)
+RETURNS TABLE (
+  tab text, key bytea, value bytea, seqs bigint[], since bigint, seq bigint, head bytea, data bytea, next_head bytea
+) LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  IF after IS NULL THEN
+    RETURN QUERY SELECT r.tab, r.key, r.value, r.seqs, r.since, e.seq, e.head, e.data, n.head
+    FROM unnest(tabs, keys) AS u (tab, key)
+    JOIN tallystick.state_row r ON r.ledger = l AND r.tab = u.tab AND r.key = u.key
+    LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
+    LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
+    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+  ELSE
+    RETURN QUERY SELECT r.tab, r.key, r.value, r.seqs, r.since, e.seq, e.head, e.data, n.head
+    FROM unnest(tabs, keys) AS u (tab, key)
+    CROSS JOIN LATERAL (
+      SELECT c.tab, c.key, c.value, c.seqs, c.since FROM tallystick.state_row c
+      WHERE c.ledger = l AND c.tab = u.tab AND c.key = u.key AND c.since <= after
+      UNION ALL SELECT p.tab, p.key, p.value, p.seqs, p.since FROM tallystick.state_past p
+      WHERE p.ledger = l AND p.tab = u.tab AND p.key = u.key AND p.until > after AND p.since <= after
+    ) r
+    LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
+    LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
+    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+  END IF;
+END $$;
+
+-- The keys of a range, in order; no more than `most`. With `after`, those that were there after that event.
+CREATE FUNCTION keys_in(
+  l uuid, pass text, of_tab text, low bytea, high bytea, most bigint, backwards boolean, after bigint
+) RETURNS bytea[] LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  IF after IS NULL AND NOT backwards THEN
+    RETURN ARRAY(SELECT key FROM tallystick.state_row
+      WHERE ledger = l AND tab = of_tab AND key >= low AND key < high ORDER BY key LIMIT most);
+  ELSIF after IS NULL THEN
+    RETURN ARRAY(SELECT key FROM tallystick.state_row
+      WHERE ledger = l AND tab = of_tab AND key >= low AND key < high ORDER BY key DESC LIMIT most);
+  ELSE
+    RETURN ARRAY(SELECT a.key FROM (
+      SELECT key FROM tallystick.state_row
+      WHERE ledger = l AND tab = of_tab AND key >= low AND key < high AND since <= after
+      UNION ALL SELECT key FROM tallystick.state_past
+      WHERE ledger = l AND tab = of_tab AND key >= low AND key < high AND until > after AND since <= after
+    ) a ORDER BY CASE WHEN NOT backwards THEN a.key END, CASE WHEN backwards THEN a.key END DESC LIMIT most);
+  END IF;
+END $$;
+
+-- The number of rows of a range; no more than `most` are counted.
+CREATE FUNCTION count_in(l uuid, pass text, of_tab text, low bytea, high bytea, most bigint, after bigint)
+RETURNS bigint LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  IF after IS NOT NULL THEN
+    RETURN cardinality(tallystick.keys_in(l, pass, of_tab, low, high, most, false, after));
+  END IF;
+  PERFORM tallystick.enter(l, pass);
+  RETURN (SELECT count(*) FROM (SELECT 1 FROM tallystick.state_row r
+    WHERE r.ledger = l AND r.tab = of_tab AND r.key >= low AND r.key < high LIMIT most) found);
+END $$;
+
+-- The rows of a range; their order is that of their keys.
+CREATE FUNCTION rows_in(
+  l uuid, pass text, of_tab text, low bytea, high bytea, most bigint, backwards boolean, after bigint
+) RETURNS TABLE (
+  tab text, key bytea, value bytea, seqs bigint[], since bigint, seq bigint, head bytea, data bytea, next_head bytea
+) LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  found bytea[] := tallystick.keys_in(l, pass, of_tab, low, high, most, backwards, after);
+BEGIN
+  RETURN QUERY SELECT * FROM tallystick.rows_by_key(
+    l, pass, array_fill(of_tab, ARRAY[cardinality(found)]), found, after
+  );
+END $$;
+
+-- Every value that a row has had, oldest first, with the lines of its events.
+CREATE FUNCTION row_steps(l uuid, pass text, of_tab text, of_key bytea)
+RETURNS TABLE (
+  key bytea, value bytea, seqs bigint[], since bigint, until bigint, seq bigint, head bytea, data bytea, next_head bytea
+) LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  RETURN QUERY SELECT r.key, r.value, r.seqs, r.since, r.until, e.seq, e.head, e.data, n.head
+  FROM (
+    SELECT p.key, p.value, p.seqs, p.since, p.until FROM tallystick.state_past p
+    WHERE p.ledger = l AND p.tab = of_tab AND p.key = of_key
+    UNION ALL SELECT c.key, c.value, c.seqs, c.since, NULL FROM tallystick.state_row c
+    WHERE c.ledger = l AND c.tab = of_tab AND c.key = of_key
+  ) r
+  LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
+  LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
+  LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1
+  ORDER BY r.since;
+END $$;
+
+-- The keys that are or were in a range.
+CREATE FUNCTION keys_ever(l uuid, pass text, of_tab text, low bytea, high bytea) RETURNS SETOF bytea
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  RETURN QUERY SELECT key FROM tallystick.state_past WHERE ledger = l AND tab = of_tab AND key >= low AND key < high
+    UNION SELECT key FROM tallystick.state_row WHERE ledger = l AND tab = of_tab AND key >= low AND key < high
+    ORDER BY key;
+END $$;
+
+-- Lines in order, no more than `most`: those that have all of the bytes in `having`, and one of those in `naming`.
+CREATE FUNCTION lines_in(l uuid, pass text, start bigint, stop bigint, having_all bytea[], naming bytea[], most bigint)
+RETURNS TABLE (seq bigint, head bytea, data bytea) LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  IF cardinality(having_all) + cardinality(naming) = 0 THEN
+    RETURN QUERY SELECT seq, head, data FROM tallystick.events
+      WHERE ledger = l AND seq >= start AND seq < stop ORDER BY seq LIMIT most;
+  ELSE
+    RETURN QUERY SELECT seq, head, data FROM tallystick.events
+      WHERE ledger = l AND seq >= start AND seq < stop
+      AND NOT EXISTS (SELECT 1 FROM unnest(having_all) AS part
+        WHERE position(part IN head) = 0 AND position(part IN data) = 0)
+      AND (cardinality(naming) = 0 OR EXISTS (SELECT 1 FROM unnest(naming) AS part
+        WHERE position(part IN head) > 0 OR position(part IN data) > 0))
+      ORDER BY seq LIMIT most;
+  END IF;
+END $$;
+
+-- These lines, each with the slice of the line after it.
+CREATE FUNCTION lines_of(l uuid, pass text, seqs bigint[])
+RETURNS TABLE (seq bigint, head bytea, data bytea, next_head bytea)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  RETURN QUERY SELECT e.seq, e.head, e.data, n.head
+    FROM unnest(seqs) AS s (seq)
+    JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
+    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+END $$;
+
+-- -- writing ----------------------------------------------------------------------------------------------------------
+
+-- A value that is replaced goes to the past.
+CREATE FUNCTION keep_past() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  INSERT INTO tallystick.state_past (ledger, tab, key, until, value, seqs, since)
+  VALUES (OLD.ledger, OLD.tab, OLD.key, NEW.since, OLD.value, OLD.seqs, OLD.since)
+  ON CONFLICT (ledger, tab, key, until) DO UPDATE
+    SET value = excluded.value, seqs = excluded.seqs, since = excluded.since;
+  RETURN NEW;
+END $$;
+
+CREATE TRIGGER keep_past BEFORE UPDATE ON state_row FOR EACH ROW
+  WHEN (OLD.since < NEW.since AND OLD.value IS NOT NULL) EXECUTE FUNCTION keep_past();
+
+-- Rows of the state: nothing stays of `rewritten` ones; `kept` values one after the other, by `turn`; `plain` ones;
+-- then those that are `gone`. The last two have neither a past nor `since`.
+CREATE FUNCTION write_rows(
+  l uuid, pass text, rewritten_tab text[], rewritten_key bytea[],
+  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
+  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+  turns integer := coalesce(kept_turn[cardinality(kept_turn)], -1);
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  IF cardinality(rewritten_tab) > 0 THEN
+    DELETE FROM tallystick.state_row r USING unnest(rewritten_tab, rewritten_key) AS u (tab, key)
+      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
+    DELETE FROM tallystick.state_past r USING unnest(rewritten_tab, rewritten_key) AS u (tab, key)
+      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
+  END IF;
+  FOR number IN 0..turns LOOP
+    INSERT INTO tallystick.state_row AS r (ledger, tab, key, value, seqs, since)
+      SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since
+      FROM unnest(kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since)
+        AS u (turn, tab, key, value, seqs, since)
+      WHERE u.turn = number
+      ON CONFLICT (ledger, tab, key) DO UPDATE
+        SET value = excluded.value, seqs = excluded.seqs, since = excluded.since
+        WHERE r.since <= excluded.since
+        AND (r.value IS DISTINCT FROM excluded.value OR r.seqs IS DISTINCT FROM excluded.seqs);
+  END LOOP;
+  IF cardinality(plain_tab) > 0 THEN
+    INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs)
+      SELECT l, u.tab, u.key, u.value, u.seqs::bigint[]
+      FROM unnest(plain_tab, plain_key, plain_value, plain_seqs) AS u (tab, key, value, seqs)
+      ON CONFLICT (ledger, tab, key) DO UPDATE SET value = excluded.value, seqs = excluded.seqs;
+  END IF;
+  IF cardinality(gone_tab) > 0 THEN
+    DELETE FROM tallystick.state_row r USING unnest(gone_tab, gone_key) AS u (tab, key)
+      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
+  END IF;
+END $$;
+
+-- Move the head from (at, was), with these lines and rows, all or nothing. The outcome is a result and not an error:
+-- 'written'; 'repeated', if the request was recorded before; 'moved', if the head was not there; else its state.
+CREATE FUNCTION write(
+  l uuid, pass text, at bigint, was text, request bytea,
+  new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
+  slices bytea[], datas bytea[], erased bigint[],
+  rewritten_tab text[], rewritten_key bytea[],
+  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
+  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
+) RETURNS TABLE (outcome text, first bigint, last bigint) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes,
+    saved = new_saved, shape = new_shape, tables = new_tables
+  WHERE ledger = l AND seq = at AND hash = was AND state = 'open';
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = request;
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT CASE h.state WHEN 'open' THEN 'moved' ELSE h.state END, NULL::bigint, NULL::bigint
+        FROM tallystick.heads h WHERE h.ledger = l;
+    END IF;
+    RETURN;
+  END IF;
+  IF cardinality(slices) > 0 THEN
+    INSERT INTO tallystick.events (ledger, seq, head, data)
+      SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
+    INSERT INTO tallystick.requests (ledger, key, first, last) VALUES (l, request, at + 1, at + cardinality(slices));
+  END IF;
+  IF cardinality(erased) > 0 THEN
+    UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
+      WHERE ledger = l AND seq = ANY (erased);
+  END IF;
+  PERFORM tallystick.write_rows(
+    l, pass, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
+    plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
+  );
+  RETURN QUERY SELECT 'written', at + 1, at + cardinality(slices);
+END $$;
+
+-- Remove all rows of the state, in a transaction that makes them again.
+CREATE FUNCTION clear_rows(l uuid, pass text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  DELETE FROM tallystick.state_row r WHERE r.ledger = l;
+  DELETE FROM tallystick.state_past r WHERE r.ledger = l;
+END $$;
+
+CREATE FUNCTION keep_checkpoint(l uuid, pass text, of_size bigint, of_note text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  INSERT INTO tallystick.checkpoints (ledger, size, note) VALUES (l, of_size, of_note)
+  ON CONFLICT (ledger, size) DO UPDATE SET note = excluded.note;
+END $$;
+
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tallystick FROM PUBLIC;
+GRANT USAGE ON SCHEMA tallystick TO tallystick_app;
+GRANT SELECT ON events, heads, state_row, state_past, requests, checkpoints, settings, audit TO tallystick_app;
+GRANT EXECUTE ON FUNCTION mine, enter, find_ledger, look, rows_by_key, keys_in, count_in, rows_in, row_steps, keys_ever, lines_in,
+  lines_of, write, write_rows, clear_rows, keep_checkpoint TO tallystick_app;

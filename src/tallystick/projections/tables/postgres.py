@@ -1,0 +1,150 @@
+"""The tables of a state as rows of PostgreSQL: see `rows.py`.
+
+The ledger is in the same database, and writes what is not written yet in the transaction of its lines. Rows are read by
+calls of the database's functions, which the ledger makes: they are within one ledger, and each row comes with the lines
+of the events that it follows from, so that comparing it asks for nothing more. What was read is kept as long as the
+head does not move, or only this process moves it. Which tables have ever had a row is known with the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from tallystick.projections.tables.rows import LAST, SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables
+from tallystick.state.tables import Key, encoded
+
+Rows = list[tuple[Any, ...]]
+Calls = Callable[..., Rows]  # a function of the database by its name, and its values
+Noted = Callable[[Rows], None]  # lines: the number, the slice, the data, and the next line's slice
+
+
+class PostgresRows:
+    """The rows within one ledger, or as they were after event `last`."""
+
+    asks_first = False
+
+    def __init__(self, owner: TablesInPostgres, last: int | None = None) -> None:
+        self._owner, self._last = owner, last
+
+    def by_key(self, number: Number, names: Sequence[str]) -> list[Row]:
+        keys = [name.encode() for name in names]
+        return self._found(self._owner.calls("rows_by_key", [number] * len(keys), keys, self._last))
+
+    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool) -> list[Row]:
+        ends = low.encode(), high.encode()
+        rows = self._found(self._owner.calls("rows_in", number, *ends, limit, reverse, self._last))
+        return sorted(rows, key=lambda row: row[0].encode(), reverse=reverse)
+
+    def count(self, number: Number, low: str, high: str, limit: int) -> int:
+        ends = low.encode(), high.encode()
+        return int(self._owner.calls("count_in", number, *ends, limit, self._last)[0][0])
+
+    def is_filled(self, number: Number) -> bool:
+        return self.count(number, "", LAST, 1) > 0
+
+    def steps(self, number: Number, name: str) -> list[PastRow]:
+        found = dict[int, PastRow]()
+        lines = Rows()
+        for key, value, seqs, since, until, *line in self._owner.calls("row_steps", number, name.encode()):
+            found[since] = key.decode(), value, _named(seqs), since, until
+            lines.append(tuple(line))
+        self._note(lines)
+        return list(found.values())
+
+    def ever(self, number: Number, low: str, high: str) -> list[str]:
+        found = self._owner.calls("keys_ever", number, low.encode(), high.encode())
+        return [key.decode() for (key,) in found]
+
+    def at(self, last: int) -> PostgresRows:
+        return PostgresRows(self._owner, last)
+
+    def prefetch(self, wanted: Iterable[tuple[RowTable[Any], Key]]) -> None:
+        """Read rows of several tables at once: they are about to be asked for."""
+        names = [(table, encoded(key)) for table, key in wanted if table.is_filled is not False]
+        names = [(table, name) for table, name in names if name not in table.changed and name not in table.known]
+        if not names:
+            return
+        tabs, keys = [table.number for table, _ in names], [name.encode() for _, name in names]
+        found = dict[tuple[str, str], Row]()
+        rows = self._owner.calls("rows_by_key", tabs, keys, self._last)
+        for row in rows:
+            found[row[0], row[1].decode()] = row[1].decode(), row[2], _named(row[3]), row[4]
+        self._note([row[5:] for row in rows])
+        for table, name in names:
+            there = found.get((table.number, name))
+            table.learn(name, [there] if there else [])
+
+    def _found(self, rows: Rows) -> list[Row]:
+        """Each row once: it comes with each of its lines."""
+        self._note([row[5:] for row in rows])
+        found = {row[1]: (row[1].decode(), row[2], _named(row[3]), row[4]) for row in rows}
+        return list(found.values())
+
+    def _note(self, lines: Rows) -> None:
+        self._owner.noted([line for line in lines if line[0] is not None])
+
+
+def _named(seqs: Sequence[int] | None) -> str | None:
+    return None if seqs is None else " ".join(map(str, seqs))
+
+
+class TablesInPostgres(RowTables):
+    """The tables of one state, as rows within one ledger."""
+
+    shape = SHAPE
+    calls: Calls
+    noted: Noted
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.database: PostgresRows = PostgresRows(self)
+        self._filled: Collection[str] = ()
+
+    def _declared(self, table: RowTable[Any]) -> RowTable[Any]:
+        table.number = table.name
+        return super()._declared(table)
+
+    def attach(self, calls: Calls, recorded: Recorded, noted: Noted) -> None:
+        self.calls, self.recorded, self.noted = calls, recorded, noted
+
+    def follow(self, tables: Collection[str]) -> None:
+        self._filled, self.is_bad = tables, False
+        self.discard()
+
+    def forget(self) -> None:
+        super().forget()
+        for name, table in self.tables.items():
+            table.is_filled = None if name in self._filled else False
+
+    def tables_with_rows(self) -> set[str]:
+        return {name for name, table in self.tables.items() if table.changed}
+
+    def arrays(self) -> list[list[Any]]:
+        """What is not written yet, in the order of the parameters of `write_rows`. Several values of one row take
+        turns, so that no statement changes a row twice."""
+        rewritten, kept, plain, gone = self.writes()
+        turns, seen = list[int](), dict[tuple[Number, str], int]()
+        for number, name, *_ in kept:
+            turns.append(seen.get((number, name), -1) + 1)
+            seen[number, name] = turns[-1]
+        order = sorted(range(len(kept)), key=turns.__getitem__)
+        ordered = [(turns[at], *kept[at]) for at in order]
+        return [
+            *_columns([(number, name.encode()) for number, name in rewritten], 2),
+            *_columns([
+                (turn, number, name.encode(), value, _array(seqs), since)
+                for turn, number, name, value, seqs, since in ordered
+            ], 6),
+            *_columns([(number, name.encode(), value, _array(seqs)) for number, name, value, seqs, _ in plain], 4),
+            *_columns([(number, name.encode()) for number, name in gone], 2),
+        ]  # fmt: skip
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
+def _array(seqs: str | None) -> str | None:
+    """As PostgreSQL writes an array of numbers."""
+    return f"{{{','.join(seqs.split())}}}" if seqs else None
