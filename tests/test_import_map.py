@@ -152,6 +152,17 @@ def engine_violations(known: dict[str, Module]) -> Iterator[str]:
                     yield f"{module.at(node)}: {module.name} touches a path of the ledger"
 
 
+PLACE_OF_PSYCOPG = f"{PACKAGE}.ledger.postgres"
+
+
+def driver_violations(known: dict[str, Module]) -> Iterator[str]:
+    """psycopg is an extra: only what is about a ledger in PostgreSQL names it."""
+    for module in known.values():
+        for each in module.imports():
+            if each.target.split(".")[0] == "psycopg" and not module.name.startswith(PLACE_OF_PSYCOPG):
+                yield f"{each.where}: {module.name} imports psycopg; only {PLACE_OF_PSYCOPG} does"
+
+
 def outside_violations(known: dict[str, Module]) -> Iterator[str]:
     for module in known.values():
         for each in module.imports():
@@ -207,7 +218,9 @@ def program() -> dict[str, Module]:
     return modules(SRC)
 
 
-RULES = [room_violations, engine_violations, outside_violations, environment_violations, cycle_violations]
+RULES = [
+    room_violations, engine_violations, driver_violations, outside_violations, environment_violations, cycle_violations,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -253,6 +266,8 @@ def made_up(tmp_path: Path, files: dict[str, str]) -> dict[str, Module]:
          "surfaces/a.py:1", "touches a path of the ledger"),
         (outside_violations, {"ledger/a.py": "\nfrom tests.strategies import events\n"},
          "ledger/a.py:2", "tests.strategies"),
+        (driver_violations, {"projections/a.py": "def f():\n    import psycopg\n"},
+         "projections/a.py:2", "imports psycopg"),
         (outside_violations, {"__init__.py": "import bench.ledger\n"}, "__init__.py:1", "bench.ledger"),
         (environment_violations, {"ledger/a.py": "import os as o\no.environ['X']\n"}, "ledger/a.py:2", "only"),
         (environment_violations, {"ledger/a.py": "import os.path\nos.getenv('X')\n"}, "ledger/a.py:2", "only"),
@@ -286,6 +301,7 @@ def test_a_tree_that_keeps_the_map_is_left_alone(tmp_path, rule):
         "ledger/__init__.py": "",
         "ledger/append.py": "import os\nfrom tallystick.records.event import Event\nfrom . import disk\nos.fsync(1)\n",
         "ledger/disk.py": "",
+        "ledger/postgres/connect.py": "import psycopg\n",
         "ledger/folder/read.py": "from tallystick.ledger.disk import x\nopen(root / 'events.wal')\n",
         "stores/open.py": "from tallystick.ledger.folder.read import Folder\nfolder / 'sealed'\n",
         "records/__init__.py": "from .event import Event\n",

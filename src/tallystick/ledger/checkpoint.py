@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +26,7 @@ from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and only needed once something was signed
     from tallystick.ledger.protocol import Ledger
+    from tallystick.ledger.scan import Roots
     from tallystick.ledger.signed_note import Checkpoint, Signer, Verifier
 
 IN_FOLDER = "the checkpoint in the folder"
@@ -215,6 +216,19 @@ def claim_of(checkpoint: Checkpoint, name: str, path: Path | None = None) -> Cla
     """The claim of a checkpoint, by the name of its place."""
     seen, ledger = Witness(checkpoint.size - 1, checkpoint.head, name=name), checkpoint.origin.rpartition("/")[2]
     return Claim(seen, checkpoint.root, name != IN_FOLDER, ledger=ledger, path=path)
+
+
+def disagreement(claim: Claim, last: int, hash_at: Callable[[int], str | None], roots: Roots) -> str:
+    """The difference between what a witness claims and a ledger that ends at event `last`; empty if there is none."""
+    witness = claim.witness
+    if witness.seq > last:
+        return f"rolled back: it ends at event {last}, but {witness.name} has seen event {witness.seq}"
+    hashed = hash_at(witness.seq)
+    if hashed is not None and hashed != witness.hash:
+        return f"rolled back or rewritten: event {witness.seq} is not the one that {witness.name} has seen"
+    known = roots.at(witness.seq + 1)
+    is_other = claim.root and known and known != claim.root
+    return f"its tree is not the one that {witness.name} has signed" if is_other else ""
 
 
 def verifier_of(ledger: str, keyring: Keyring | None) -> Verifier:

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.checkpoint import IN_FOLDER, Claim
+from tallystick.ledger.checkpoint import IN_FOLDER, Claim, disagreement
 from tallystick.ledger.folder import recover, scan
 from tallystick.ledger.folder.chain import file_lines, first_line, offset_of
 from tallystick.ledger.folder.erase_everywhere import erased_in_copy
@@ -312,7 +313,7 @@ def _ask(reads: list[Read], claims: list[Claim], roots: Roots, notes: list[str])
         seq, name = claim.witness.seq, claim.witness.name
         if claim.doubt:
             return Defect("the pin" if claim.outside else "checkpoint", 1, 0, -1, claim.doubt), agreed
-        if why := _disagreement(reads, claim, roots):
+        if why := disagreement(claim, reads[-1].found.end.seq, partial(_hash_at, reads), roots):
             read, end = reads[-1], reads[-1].found.end
             bad = Bad(end.offset, end.seq + 1, why, end)
             for each in reads:
@@ -324,15 +325,3 @@ def _ask(reads: list[Read], claims: list[Claim], roots: Roots, notes: list[str])
         else:
             notes.append(f"{name} has seen event {seq}, which was moved away: it could not be compared")
     return None, agreed
-
-
-def _disagreement(reads: list[Read], claim: Claim, roots: Roots) -> str:
-    witness, end = claim.witness, reads[-1].found.end
-    if witness.seq > end.seq:
-        return f"rolled back: it ends at event {end.seq}, but {witness.name} has seen event {witness.seq}"
-    hashed = _hash_at(reads, witness.seq)
-    if hashed is not None and hashed != witness.hash:
-        return f"rolled back or rewritten: event {witness.seq} is not the one that {witness.name} has seen"
-    known = roots.at(witness.seq + 1)
-    is_other = claim.root and known and known != claim.root
-    return f"its tree is not the one that {witness.name} has signed" if is_other else ""

@@ -13,10 +13,10 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -26,6 +26,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.records.errors import Busy, Closed, NotFound, NotWritable, NotWritten, Refused
 
+T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
 
 _PASS = 600  # seconds that a pass is valid; it is replaced after half of them
@@ -56,6 +57,14 @@ _ROWS = (
 
 class Lost(Exception):
     """The connection was lost in the middle of a call: whether it was carried out is not known."""
+
+
+class Unanswered(Busy):
+    """A call was made until time was up. `is_lost`: one of them may have been carried out."""
+
+    def __init__(self, message: str, *, is_lost: bool = False) -> None:
+        super().__init__(message)
+        self.is_lost = is_lost
 
 
 @cache
@@ -154,16 +163,17 @@ class Database:
             with suppress(psycopg.Error):
                 db.close()
 
-    def again(self, call: Any) -> Any:
-        """Make a call, which only reads or changes nothing if it fails, until it succeeds or time is up."""
-        until, pause = time.monotonic() + self.timeout, _FIRST_PAUSE
+    def again(self, call: Callable[[], T]) -> T:
+        """Make a call until it succeeds or time is up: one that does no harm if it is made twice."""
+        until, pause, is_lost = time.monotonic() + self.timeout, _FIRST_PAUSE, False
         while True:
             try:
                 return call()
             except (Lost, _Passing) as error:
+                is_lost = is_lost or isinstance(error, Lost)
                 if time.monotonic() + pause > until:
-                    raise Busy(f"{self.place} does not answer: {error}; try again") from error
-                if isinstance(error, Lost):
+                    raise Unanswered(f"{self.place} does not answer: {error}; try again", is_lost=is_lost) from error
+                if is_lost:
                     self.forget()
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -216,15 +226,14 @@ class LedgerCalls:
         return self._db is not None
 
     def rows(self, function: str, *values: object) -> Rows:
-        """The result of a function that reads. It is called again if the connection was lost."""
+        """The result of a function that does no harm if it is called again, because the connection was lost."""
         if self._db is not None:
             try:
                 return self.once(function, *values)
             except Lost as error:
                 lost = f"the connection to {self.database.place} was lost"
                 raise Busy(f"{lost}; nothing was changed; try again") from error
-        found: Rows = self.database.again(lambda: self.once(function, *values))
-        return found
+        return self.database.again(lambda: self.once(function, *values))
 
     def once(self, function: str, *values: object) -> Rows:
         """The result of a function. Lost, if it is not known whether it was carried out."""

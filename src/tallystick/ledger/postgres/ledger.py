@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -47,7 +47,7 @@ from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line, lift
 from tallystick.ledger.gate import Gate
 from tallystick.ledger.lock import Pins, rolled_back
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.postgres.connection import Database, LedgerCalls, Lost, Rows
+from tallystick.ledger.postgres.connection import Database, LedgerCalls, Lost, Rows, Unanswered
 from tallystick.ledger.protocol import Decide
 from tallystick.records.clock import Clock, read_clock
 from tallystick.records.errors import (
@@ -146,7 +146,7 @@ class PostgresLedger:
         self.place, self.dead = f"{database.place}?ledger={name}", ""
         self.state, self._rows, self._begin_with, self._then = state, rows, begin_with, then
         self.standing, self.trouble = LedgerMetadata(), None  # type: LedgerMetadata, TallystickError | None
-        self.writable = not read_only
+        self.writable, self._is_read_only = not read_only, read_only
         self._tree = Range()
         self._kept = _Kept(_NOTHING, 0, b"", frozenset())
         self._shape = -1  # of the rows in the database
@@ -195,8 +195,7 @@ class PostgresLedger:
         if not found:
             raise RolledBack(f"{self.place} is not there any more; restore it, or open the memory again")
         seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, first, last = found[0]
-        if state != "open":
-            self.writable = False
+        self.writable = state == "open" and not self._is_read_only
         if not is_same_chain and self.trouble is None:
             why = self._contradiction(known.seq, known.hash, "this process", Head(seq, hashed, ts))
             self.trouble = rolled_back(why or f"event {known.seq} is not the one that this process has seen")
@@ -412,15 +411,16 @@ class PostgresLedger:
     def _write(self, decide: Callable[[], Sequence[Sequence[Pending]]], request: str) -> list[Event]:
         """Decide and record, and again if somebody else was first."""
         key = request.encode() or token_bytes(16)
+        asked = key if request else None
         with self._writing():
-            for _ in range(_ATTEMPTS - 1):
-                looked = self._look(request=key if request else None)
-                if looked.first is not None and looked.last is not None:
-                    return list(self.events(looked.first, looked.last + 1))
-                with suppress(_Again), self._moment(looked):
-                    return self._decided(decide, key)
-            with self._locked(key) as looked, self._moment(looked):
-                return self._decided(decide, key)
+            for attempt in range(_ATTEMPTS):
+                is_last = attempt == _ATTEMPTS - 1
+                look = self._locked(key, asked) if is_last else nullcontext(self._look(request=asked))
+                with suppress(_Again), look as looked:
+                    if looked.first is not None and looked.last is not None:
+                        return list(self.events(looked.first, looked.last + 1))
+                    with self._moment(looked):
+                        return self._decided(decide, key)
         raise Busy(f"others write to {self.place} all the time; try again")
 
     def _decided(self, decide: Callable[[], Sequence[Sequence[Pending]]], key: bytes) -> list[Event]:
@@ -488,17 +488,11 @@ class PostgresLedger:
         return first is not None and bool(made.events) and self._hash_of(first) == made.events[0].hash
 
     def _sent(self, *values: object) -> tuple[str, int | None]:
-        """Send a write. If the connection is lost, send it once more on another one."""
+        """Send a write. If the connection is lost, it is sent again on another one."""
         try:
-            [(outcome, first, _)] = self._calls.once("write", *values)
-        except Lost as lost:
-            if self._calls.is_open:
-                raise Busy(f"the connection to {self.place} was lost; nothing was changed; try again") from lost
-            self._calls.database.forget()
-            try:
-                [(outcome, first, _)] = self._calls.rows("write", *values)
-            except Busy as error:
-                raise self._unknown(values[2]) from error
+            [(outcome, first, _)] = self._calls.rows("write", *values)
+        except Unanswered as error:
+            raise (self._unknown(values[2]) if error.is_lost else error) from error
         return outcome, first
 
     def _unknown(self, key: object) -> OutcomeUnknown:
@@ -555,13 +549,13 @@ class PostgresLedger:
         self._record(made, token_bytes(16), erased)
 
     @contextmanager
-    def _locked(self, key: bytes) -> Iterator[_Looked]:
+    def _locked(self, key: bytes, asked: bytes | None = None) -> Iterator[_Looked]:
         """A transaction in which nobody else writes. If it fails, all is as it was."""
         self._calls.end_snapshot()
         kept = None
         try:
             with self._calls.transaction():
-                looked = self._look(locked=True)
+                looked = self._look(locked=True, request=asked)
                 kept = self._kept
                 yield looked
         except Lost as lost:  # of the commit

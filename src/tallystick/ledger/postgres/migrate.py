@@ -105,6 +105,6 @@ def create_ledger(db: psycopg.Connection, name: str, key: PassKey, ledger: UUID 
             )  # fmt: skip
     except psycopg.errors.UniqueViolation:
         raise Refused(f"there is a ledger {name!r:.80}, or one with its id, already", "exists") from None
-    except psycopg.errors.UndefinedTable:
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedObject):
         raise NotFound("this database has no tallystick schema; run `tallystick init` with its address") from None
     return made
