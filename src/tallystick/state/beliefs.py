@@ -395,6 +395,7 @@ class Beliefs(Part):
     # -- names -------------------------------------------------------------------------------------------------------
 
     def taken(self, version: str) -> bool:
+        self.tables.prefetch([(self._current, version), (self._versions, version)])
         return version in self._current or version in self._versions
 
     def version(self, name: str) -> CurrentVersion | None:
@@ -448,6 +449,8 @@ class Beliefs(Part):
         As it is seen from the path. A version of a path that is not seen from there is found where it is.
         """
         sight = self.paths.lineage(user, path, self._at)
+        names: list[tuple[Table[Any], Any]] = [(self._keys, (user, each, name)) for each in sight]
+        self.tables.prefetch([*names, (self._current, name), (self._versions, name)])
         for each in sight:
             ref = self._ref_of_key(user, each, name)
             if ref is not None and self._held(ref).user == user:

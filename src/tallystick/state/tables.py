@@ -103,6 +103,9 @@ class Tables(Protocol):
     def kept(self, name: str, codec: Codec = PLAIN, agrees: Agrees | None = None, /) -> Table[Any]:
         """Declare a table whose rows are kept as they were after each event, where that can be done."""
 
+    def prefetch(self, wanted: Sequence[tuple[Table[Any], Key]]) -> None:
+        """Read these rows of several tables at once, where that is a journey: they are about to be asked for."""
+
     def begin(self) -> None: ...
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
@@ -234,6 +237,9 @@ class TablesInMemory(Undo):
         return made
 
     kept = table
+
+    def prefetch(self, wanted: Sequence[tuple[Table[Any], Key]]) -> None:
+        """They are here."""
 
     def clear(self) -> None:
         for table in self.tables.values():

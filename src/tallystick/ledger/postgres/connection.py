@@ -217,13 +217,19 @@ class LedgerCalls:
     def __init__(self, database: Database, ledger: UUID) -> None:
         self.database, self.ledger = database, ledger
         self.count = 0  # of all calls
-        self._db: psycopg.Connection | None = None
         self.is_snapshot = False
+        self._open: tuple[int, psycopg.Connection] | None = None  # the transaction of a thread
 
     @property
     def is_open(self) -> bool:
-        """True in a transaction."""
+        """True in a transaction of this thread."""
         return self._db is not None
+
+    @property
+    def _db(self) -> psycopg.Connection | None:
+        """The connection of this thread's transaction: lines may be read in others meanwhile."""
+        is_mine = self._open is not None and self._open[0] == threading.get_ident()
+        return self._open[1] if is_mine and self._open is not None else None
 
     def rows(self, function: str, *values: object) -> Rows:
         """The result of a function that does no harm if it is called again, because the connection was lost."""
@@ -247,10 +253,10 @@ class LedgerCalls:
 
         Lost, if it is not known whether it was committed.
         """
-        assert self._db is None
+        assert self._open is None
         kind = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if snapshot else b"BEGIN"
         with self._begun(kind) as db:
-            self._db, self.is_snapshot = db, snapshot
+            self._open, self.is_snapshot = (threading.get_ident(), db), snapshot
             try:
                 yield
             except BaseException:
@@ -258,7 +264,7 @@ class LedgerCalls:
                     db.execute(b"ROLLBACK")
                 raise
             finally:
-                was, self._db, self.is_snapshot = self._db, None, False
+                was, self._open, self.is_snapshot = self._open, None, False
             if was is not None:
                 self._finish(db)
 
@@ -290,8 +296,8 @@ class LedgerCalls:
 
     def end_snapshot(self) -> None:
         """Read what is there now: somebody writes in a block that reads."""
-        if self._db is not None and self.is_snapshot:
-            db, self._db, self.is_snapshot = self._db, None, False
+        if (db := self._db) is not None and self.is_snapshot:
+            self._open, self.is_snapshot = None, False
             self._finish(db)
 
 

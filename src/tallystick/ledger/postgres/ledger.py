@@ -19,13 +19,11 @@ its owner has rewritten them, and then `finish_erasing` records that.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any
 
 import orjson
 
@@ -43,95 +41,26 @@ from tallystick.ledger.drafts import (
     hand_out,
     new_first_line,
 )
-from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line, lift
-from tallystick.ledger.gate import Gate
-from tallystick.ledger.lock import Pins, rolled_back
+from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line
+from tallystick.ledger.lock import Pins
 from tallystick.ledger.merkle import Range, leaf_hash
-from tallystick.ledger.postgres.connection import Database, LedgerCalls, Lost, Rows, Unanswered
+from tallystick.ledger.postgres.connection import Database, Lost, Unanswered
+from tallystick.ledger.postgres.reader import Head, Kept, Looked, PostgresReader, StateRows, line_of
 from tallystick.ledger.protocol import Decide
 from tallystick.records.clock import Clock, read_clock
-from tallystick.records.errors import (
-    Busy,
-    Damaged,
-    Missing,
-    NotFound,
-    NotWritable,
-    OutcomeUnknown,
-    Refused,
-    RolledBack,
-    TallystickError,
-)
+from tallystick.records.errors import Busy, Damaged, NotWritable, OutcomeUnknown, Refused
 from tallystick.records.event import Draft, Event
 
-if TYPE_CHECKING:
-    from tallystick.records.status import ChainFile
-
 _ATTEMPTS = 4  # the last of them under the lock
-_CHUNKS = 64, 1000  # lines that are read at once: the first time, and then
 _SPILL = 20_000  # changed rows that are written at once, where all are made again
-_MOST = 1 << 62
 
 
-class Head(NamedTuple):
-    """The last event."""
-
-    seq: int
-    hash: str
-    ts: str
+class _Again(Exception):
+    """The head is not where it was: look, and decide again."""
 
 
-_NOTHING = Head(-1, "", "")
-
-
-class StateRows(Protocol):
-    """The rows of the state, which the ledger writes in the transaction of its lines."""
-
-    shape: int
-    is_bad: bool  # a row is not what the ledger says
-
-    def attach(self, calls: Callable[..., Rows], recorded: Callable[[Iterable[int]], dict[int, Event | None]],
-               noted: Callable[[Rows], None]) -> None:  # fmt: skip
-        """Read rows by these calls from now on, and compare them with these events. Rows come with the lines of their
-        events, which are `noted`."""
-
-    def follow(self, tables: Collection[str]) -> None:
-        """Others have written; only these tables have ever had a row. What is not written is discarded."""
-
-    def tables_with_rows(self) -> set[str]:
-        """The tables that have a row, or had one, once what is not written yet is."""
-
-    def arrays(self) -> list[list[Any]]:
-        """What is not written yet, as values of the database's functions."""
-
-    def changes(self) -> int:
-        """How many changes are not written yet."""
-
-    def written(self, position: None) -> None:
-        """They are."""
-
-
-class _Kept(NamedTuple):
-    """What is known of the committed ledger: to go back to, if a write fails."""
-
-    head: Head
-    size: int  # of all lines
-    saved: bytes
-    tables: frozenset[str]
-
-
-class _Looked(NamedTuple):
-    """What a look has found, beside the head."""
-
-    clock: str
-    first: int | None  # the events of the request, if it was recorded before
-    last: int | None
-
-
-class PostgresLedger:
+class PostgresLedger(PostgresReader):
     """The one long-lived handle of a process on a ledger. `protocol.Ledger` says what its calls promise."""
-
-    first = 0  # every event is here
-    began = -1  # the rows follow from all of them
 
     def __init__(
         self, database: Database, name: str, state: Folded, rows: StateRows, *, by: str = "python:local",
@@ -143,202 +72,24 @@ class PostgresLedger:
         if durability not in ("full", "group"):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
-        self.place, self.dead = f"{database.place}?ledger={name}", ""
-        self.state, self._rows, self._begin_with, self._then = state, rows, begin_with, then
-        self.standing, self.trouble = LedgerMetadata(), None  # type: LedgerMetadata, TallystickError | None
-        self.writable, self._is_read_only = not read_only, read_only
-        self._tree = Range()
-        self._kept = _Kept(_NOTHING, 0, b"", frozenset())
-        self._shape = -1  # of the rows in the database
-        self._noted = dict[int, tuple[bytes, bytes, bytes | None]]()  # lines that came with rows, until the head moves
-        self._gate = Gate(self)
+        self._begin_with, self._then = begin_with, then
         self._drafts, self._shared = Drafts(state, self._time, before), SharedWrite(self, self._write_all)
         self._batch: list[Pending] | None = None
-        self._batch_owner, self._is_writing = 0, False
-        self._calls = LedgerCalls(database, database.find(name))
-        rows.attach(self._calls.rows, self.recorded, self._note_lines)
+        self._batch_owner = 0
+        super().__init__(database, name, state, rows, read_only=read_only, pins=pins)
+
+    def _begin(self) -> None:
+        """Record the first line, if nobody else does."""
+        self._must_be_writable()
+        with suppress(_Again), self._writing():
+            line = fmt.parse(new_first_line(self._time(), self.by, self._begin_with, self._calls.ledger.hex))
+            self.state.begin()
+            standing = LedgerMetadata()
+            event = fold_line(line, self.state, standing)
+            made = Lines([event], [line_of(line.slice, line.data)], [line.slice], [line.data], [line.ts], 0, line.hash,
+                         line.ts)  # fmt: skip
+            self._record(made, token_bytes(16))
         self._look()
-        if self.head.seq < 0:
-            self._begin()
-        for witness in pins(self.standing.ledger) if pins else ():
-            if why := self._contradiction(witness.seq, witness.hash, witness.name):
-                self.trouble = rolled_back(why)
-
-    # -- what is there -----------------------------------------------------------------------------------------------
-
-    @property
-    def head(self) -> Head:
-        """The last event known here."""
-        return self._kept.head
-
-    def must_be_whole(self) -> None:
-        if self.trouble is not None:
-            raise type(self.trouble)(*self.trouble.args)
-
-    def must_be_here(self) -> None:
-        with self.turn():
-            self._look()
-
-    def close(self) -> None:
-        """Close it, after the write that is in progress. The database stays open: others may use it."""
-        with suppress(TallystickError), self.turn():
-            self.dead = f"the memory at {self.place} is closed; open it again"
-
-    def turn(self) -> Gate:
-        return self._gate
-
-    def _look(self, *, locked: bool = False, request: bytes | None = None) -> _Looked:
-        """Read what others wrote; with `locked`, nobody else writes until the transaction ends."""
-        known = self.head
-        wait = f"{int(self._calls.database.timeout * 1000)}ms"
-        found = self._calls.rows("look", known.seq, known.hash, request, locked, wait)
-        if not found:
-            raise RolledBack(f"{self.place} is not there any more; restore it, or open the memory again")
-        seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, first, last = found[0]
-        self.writable = state == "open" and not self._is_read_only
-        if not is_same_chain and self.trouble is None:
-            why = self._contradiction(known.seq, known.hash, "this process", Head(seq, hashed, ts))
-            self.trouble = rolled_back(why or f"event {known.seq} is not the one that this process has seen")
-        if saved is not None:
-            self._adopt(_Kept(Head(seq, hashed, ts), size, saved, frozenset(tables)))
-        return _Looked(clock, first, last)
-
-    def _adopt(self, kept: _Kept) -> None:
-        """Go to a committed place. What is not written yet is discarded."""
-        self._kept, self._noted = kept, {}
-        self.standing, self._tree = LedgerMetadata(), Range()
-        if kept.saved:
-            raw = orjson.loads(kept.saved)
-            self.standing, self._tree = LedgerMetadata.load(raw["standing"]), Range.from_json(raw["tree"])
-        self._rows.follow(kept.tables)
-
-    def _contradiction(self, seq: int, hashed: str, name: str, head: Head | None = None) -> str:
-        """The difference from what a witness has seen; empty if there is none."""
-        head = head or self.head
-        if any(left >= seq for left, _ in self.standing.abandoned) and name == "this process":
-            return ""
-        if seq > head.seq:
-            return f"it ends at event {head.seq}, but {name} has seen event {seq}"
-        if self._hash_of(seq) in (None, hashed):
-            return ""
-        return f"event {seq} is not the one that {name} has seen"
-
-    # -- reading -----------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        with self.turn():
-            if self._calls.is_open or self._is_writing:
-                yield
-                return
-            with self._calls.transaction(snapshot=True):
-                self._look()
-                yield
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        with self.turn():
-            if not self.writable:
-                with self.reading():
-                    yield
-                return
-            with self._locked(b""):
-                yield
-
-    def refresh(self) -> None:
-        """Read what others wrote. Inside a batch they cannot have written."""
-        with self.turn():
-            if not self._calls.is_open and not self._is_writing:
-                self._look()
-
-    def lines(
-        self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
-    ) -> Iterator[fmt.Line]:  # fmt: skip
-        """They are read in parts, so that no statement stays open."""
-        is_all, (size, more) = not (having or naming), _CHUNKS
-        end = self.head.seq + 1 if stop is None else min(stop, self.head.seq + 1)
-        while start < end:
-            found = self._calls.rows("lines_in", start, end, list(having), list(naming), size)
-            for seq, head, data in found:
-                if is_all and seq != start:
-                    raise self._gap(start)
-                start = seq + 1
-                yield self._line(seq, head, data)
-            if len(found) < size:
-                if is_all and start < end:
-                    raise self._gap(start)
-                return
-            size = more
-
-    def _gap(self, seq: int) -> Damaged:
-        return Damaged(f"event {seq} is missing in {self.place}; run `tallystick check`")
-
-    def _line(self, seq: int, head: bytes, data: bytes) -> fmt.Line:
-        line = fmt.try_parse(line_of(head, data))
-        if line is None or line.seq != seq:
-            raise Damaged(f"event {seq} in {self.place} is not as it was written; run `tallystick check`")
-        return line
-
-    def line(self, seq: int) -> fmt.Line:
-        for _, head, data, _ in self._calls.rows("lines_of", [seq]) if seq >= 0 else ():
-            return self._line(seq, head, data)
-        raise NotFound(f"no event {seq}")
-
-    def slices(self, start: int, stop: int) -> Iterator[bytes]:
-        return (line.slice for line in self.lines(start, stop))
-
-    def events(
-        self, start: int = 0, stop: int | None = None, *, having: Sequence[bytes] = (), naming: Sequence[bytes] = ()
-    ) -> Iterator[Event]:  # fmt: skip
-        if stop is None or stop > self.head.seq + 1:
-            self.refresh()
-        for line in self.lines(start, stop, having=having, naming=naming):
-            yield self._sound(line).event()
-
-    def _sound(self, line: fmt.Line) -> fmt.Line:
-        if not line.sound and not fmt.is_hollow(line.data):
-            raise Damaged(f"event {line.seq} is not as it was written; run `tallystick check`")
-        return line
-
-    def recorded(self, seqs: Iterable[int]) -> dict[int, Event | None]:
-        wanted = set(seqs)
-        if missing := sorted(seq for seq in wanted if seq not in self._noted and seq >= 0):
-            self._note_lines(self._calls.rows("lines_of", missing))
-        found = dict[int, Event | None]()
-        for seq in wanted & self._noted.keys():
-            head, data, follower = self._noted[seq]
-            line = self._sound(self._line(seq, head, data))
-            if follower is None and line.hash != self.head.hash:
-                continue
-            if follower is not None and not follower.endswith(b'"prev":"%b"' % line.hash.encode()):
-                raise Damaged(f"the line after event {seq} does not follow it; run `tallystick check`")
-            found[seq] = lift(line.event())
-        return found
-
-    def _note_lines(self, found: Rows) -> None:
-        self._noted.update((seq, (head, data, follower)) for seq, head, data, follower in found)
-
-    def hash_at(self, seq: int) -> str | None:
-        return self.head.hash if seq == self.head.seq else self._hash_of(seq)
-
-    def _hash_of(self, seq: int) -> str | None:
-        found = self._calls.rows("lines_of", [seq]) if seq >= 0 else ()
-        return next((sha256(head).hexdigest() for _, head, _, _ in found), None)
-
-    def dates(self) -> Callable[[int], str]:
-        return cache(lambda seq: self.line(seq).ts)
-
-    def missing(self, start: int) -> Missing:
-        return Missing(f"events from {start} on are not in {self.place}; run `tallystick check`")
-
-    def tree(self) -> Range:
-        return self._tree
-
-    def segments(self) -> list[ChainFile]:
-        """All lines, as if they were one file."""
-        from tallystick.records.status import ChainFile
-
-        return [ChainFile("events", 0, None, self._kept.size)]
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -347,7 +98,10 @@ class PostgresLedger:
 
     def _time(self) -> str:
         """The time of the given clock; else of the database's."""
-        return read_clock(self._clock) if self._clock else self._look().clock
+        if self._clock:
+            return read_clock(self._clock)
+        with self.turn():
+            return self._look().clock
 
     def write(self, decide: Decide, *, by: str | None = None, request: str = "") -> list[Event]:
         """As the protocol says. `decide` may be called several times.
@@ -461,7 +215,7 @@ class PostgresLedger:
             self._tree.extend([leaf_hash(piece) for piece in made.slices])
             size = sum(map(len, made.lines))
             head = Head(made.seq, made.hash, made.ts)
-            after = _Kept(head, kept.size + size, self._saved(), kept.tables | self._rows.tables_with_rows())
+            after = Kept(head, kept.size + size, self._saved(), kept.tables | self._rows.tables_with_rows())
             outcome, first = self._sent(
                 kept.head.seq, kept.head.hash, key, head.hash, head.ts, size, after.saved, self._rows.shape,
                 sorted(after.tables), made.slices, made.datas, list(erased), *self._rows.arrays(),
@@ -521,7 +275,7 @@ class PostgresLedger:
             raise NotWritable(f"{self.place} is read-only here; ask its owner, or make a copy of your own")
 
     @contextmanager
-    def _moment(self, looked: _Looked) -> Iterator[None]:
+    def _moment(self, looked: Looked) -> Iterator[None]:
         """A write at one moment, on rows that can be used, after what the clock shows about earlier times."""
         self.must_be_whole()
         self._must_be_writable()
@@ -549,7 +303,7 @@ class PostgresLedger:
         self._record(made, token_bytes(16), erased)
 
     @contextmanager
-    def _locked(self, key: bytes, asked: bytes | None = None) -> Iterator[_Looked]:
+    def _locked(self, key: bytes, asked: bytes | None = None) -> Iterator[Looked]:
         """A transaction in which nobody else writes. If it fails, all is as it was."""
         self._calls.end_snapshot()
         kept = None
@@ -566,7 +320,7 @@ class PostgresLedger:
                 self._adopt(kept)
             raise
 
-    def _resolve(self, key: bytes, after: _Kept, lost: Lost) -> None:
+    def _resolve(self, key: bytes, after: Kept, lost: Lost) -> None:
         """Ask whether a transaction whose connection was lost has been committed: whoever it was has ended by then."""
         try:
             with self._calls.transaction():
@@ -589,20 +343,17 @@ class PostgresLedger:
             with self._locked(key) as looked, self._moment(looked):
                 yield key
 
-    # -- maintenance -------------------------------------------------------------------------------------------------
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        with self.turn():
+            if not self.writable:
+                with self.reading():
+                    yield
+                return
+            with self._locked(b""):
+                yield
 
-    def _begin(self) -> None:
-        """Record the first line, if nobody else does."""
-        self._must_be_writable()
-        with suppress(_Again), self._writing():
-            line = fmt.parse(new_first_line(self._time(), self.by, self._begin_with, self._calls.ledger.hex))
-            self.state.begin()
-            standing = LedgerMetadata()
-            event = fold_line(line, self.state, standing)
-            made = Lines([event], [line_of(line.slice, line.data)], [line.slice], [line.data], [line.ts], 0, line.hash,
-                         line.ts)  # fmt: skip
-            self._record(made, token_bytes(16))
-        self._look()
+    # -- maintenance -------------------------------------------------------------------------------------------------
 
     def rebuild(self) -> None:
         """Make all rows of the state again, from the first line on."""
@@ -670,12 +421,3 @@ class PostgresLedger:
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():
             raise Refused(f"cannot {what} inside a batch; end the batch first", "batch")
-
-
-class _Again(Exception):
-    """The head is not where it was: look, and decide again."""
-
-
-def line_of(head: bytes, data: bytes, hashed: bytes = b"") -> bytes:
-    """The line of a hashed slice and its data. Its hash is that of the slice, unless it is given."""
-    return b'%b,"hash":"%b","data":%b}\n' % (head, hashed or sha256(head).hexdigest().encode(), data)

@@ -17,7 +17,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.checkpoint import Claim, disagreement
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.postgres.connection import Database, LedgerCalls
-from tallystick.ledger.postgres.ledger import line_of
+from tallystick.ledger.postgres.reader import line_of
 from tallystick.ledger.scan import NAMING, START, Bad, Roots, Scan, Walk, names
 from tallystick.records.progress import Progress
 from tallystick.records.status import Defect, Report

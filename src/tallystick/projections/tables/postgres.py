@@ -8,11 +8,11 @@ head does not move, or only this process moves it. Which tables have ever had a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tallystick.projections.tables.rows import LAST, SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables
-from tallystick.state.tables import Key, encoded
+from tallystick.state.tables import Key, Table, encoded
 
 Rows = list[tuple[Any, ...]]
 Calls = Callable[..., Rows]  # a function of the database by its name, and its values
@@ -59,21 +59,13 @@ class PostgresRows:
     def at(self, last: int) -> PostgresRows:
         return PostgresRows(self._owner, last)
 
-    def prefetch(self, wanted: Iterable[tuple[RowTable[Any], Key]]) -> None:
-        """Read rows of several tables at once: they are about to be asked for."""
-        names = [(table, encoded(key)) for table, key in wanted if table.is_filled is not False]
-        names = [(table, name) for table, name in names if name not in table.changed and name not in table.known]
-        if not names:
-            return
-        tabs, keys = [table.number for table, _ in names], [name.encode() for _, name in names]
-        found = dict[tuple[str, str], Row]()
+    def of_tables(self, wanted: Sequence[tuple[Number, str]]) -> dict[tuple[Number, str], list[Row]]:
+        """The rows of several tables that are there."""
+        tabs, keys = [number for number, _ in wanted], [name.encode() for _, name in wanted]
         rows = self._owner.calls("rows_by_key", tabs, keys, self._last)
-        for row in rows:
-            found[row[0], row[1].decode()] = row[1].decode(), row[2], _named(row[3]), row[4]
         self._note([row[5:] for row in rows])
-        for table, name in names:
-            there = found.get((table.number, name))
-            table.learn(name, [there] if there else [])
+        found = ((row[0], (row[1].decode(), row[2], _named(row[3]), row[4])) for row in rows)
+        return {(tab, row[0]): [row] for tab, row in found}
 
     def _found(self, rows: Rows) -> list[Row]:
         """Each row once: it comes with each of its lines."""
@@ -107,6 +99,15 @@ class TablesInPostgres(RowTables):
 
     def attach(self, calls: Calls, recorded: Recorded, noted: Noted) -> None:
         self.calls, self.recorded, self.noted = calls, recorded, noted
+
+    def prefetch(self, wanted: Sequence[tuple[Table[Any], Key]]) -> None:
+        names = [(table, encoded(key)) for table, key in wanted if isinstance(table, RowTable)]
+        names = [(table, name) for table, name in names if table.is_unknown(name)]
+        if len(names) < 2:
+            return
+        found = self.database.of_tables([(table.number, name) for table, name in names])
+        for table, name in names:
+            table.learn(name, found.get((table.number, name), []))
 
     def follow(self, tables: Collection[str]) -> None:
         self._filled, self.is_bad = tables, False

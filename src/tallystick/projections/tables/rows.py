@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import Busy, Damaged
 from tallystick.records.event import Event, Position
-from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Undo, WithoutPast, decoded, encoded
+from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Table, Undo, WithoutPast, decoded, encoded
 
 V = TypeVar("V")
 
@@ -119,6 +119,10 @@ class RowTable(WithoutPast[V]):
             rows = []
         return self.learn(name, rows)
 
+    def is_unknown(self, name: str) -> bool:
+        """True if the database must be asked for it."""
+        return self.is_filled is not False and name not in self.changed and name not in self.known
+
     def learn(self, name: str, rows: list[Row]) -> Any:
         """Keep what the database has under a key: one row, or none."""
         found = next((value for _, value in self._loaded(rows)), GONE)
@@ -182,8 +186,11 @@ class RowTable(WithoutPast[V]):
         self._change(encoded(key), value, self._because(key, value) if self.agrees else "")
 
     def drop(self, key: Key) -> None:
-        if self.get(key) is not None:
-            self._change(encoded(key), GONE)
+        """It is not read to find out whether it is there."""
+        name = encoded(key)
+        known = self.changed.get(name, self.known.get(name, GONE if self.is_filled is False else UNKNOWN))
+        if known is not GONE:
+            self._change(name, GONE)
 
     def move(self, key: Key, to: Key) -> None:
         if (value := self.get(key)) is not None:
@@ -272,7 +279,7 @@ class RowTable(WithoutPast[V]):
         return 0 if self.is_filled is False else self._owner.database.count(self.number, low, high, limit)
 
     def prefetch(self, keys: Iterable[Key]) -> None:
-        names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
+        names = list(filter(self.is_unknown, map(encoded, keys)))
         for start in range(0, len(names), _CHUNKS[1]) if len(names) > 1 else ():
             part = names[start : start + _CHUNKS[1]]
             found = dict(self._loaded(self._owner.database.by_key(self.number, part)))
@@ -410,6 +417,9 @@ class RowTables(Undo):
             f"a row of {table!r} in the state of this memory was changed by something else: it is not what the ledger"
             " says; nothing of it was used, and the state is made again; try again"
         )
+
+    def prefetch(self, wanted: Sequence[tuple[Table[Any], Key]]) -> None:
+        """They are near enough."""
 
     def clear(self) -> None:
         """Empty all tables, in the database too."""

@@ -1,0 +1,124 @@
+"""Rows in PostgreSQL answer as rows in memory do, whatever is done to them, whatever their keys are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+from hypothesis import given, strategies as st
+
+from tallystick.ledger.postgres.connection import Database, LedgerCalls
+from tallystick.projections.tables.past import TablesAt
+from tallystick.projections.tables.postgres import TablesInPostgres
+from tallystick.projections.tables.sqlite import Position, TablesInRows
+from tallystick.records.event import Event
+from tallystick.state.tables import TablesInMemory
+from tests.projections.tables.test_rows import attached
+from tests.strategies import HOSTILE
+
+fields = st.sampled_from(["", "a", "b", "a\x01", "\x1f", "\x1b", "\x00", "\udc80", "é", "\U0001f600", *HOSTILE])
+keys = st.tuples(fields, fields)
+acts = st.lists(
+    st.one_of(
+        st.tuples(st.just("set"), keys, st.integers(0, 2)), st.tuples(st.just("drop"), keys),
+        st.tuples(st.just("erase"), keys), st.tuples(st.just("move"), keys, keys),
+        st.tuples(st.sampled_from(["begin", "commit", "rollback", "save", "next", "next"])),
+    ),
+    max_size=25,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def calls(cluster) -> Iterator[LedgerCalls]:
+    database = Database(cluster.address("straight"), cluster.key)
+    made = LedgerCalls(database, database.find(cluster.new_ledger()))
+    assert isinstance(made.ledger, UUID)
+    yield made
+    database.close()
+
+
+def in_postgres(calls: LedgerCalls) -> TablesInPostgres:
+    calls.rows("clear_rows")
+    tables = TablesInPostgres()
+    tables.attach(calls.rows, lambda _: {}, lambda _: None)
+    return tables
+
+
+def is_text(key: tuple) -> bool:
+    return not any("\udc80" in each for each in key)
+
+
+@given(acts, fields, fields)
+def test_all_three_give_the_same_answers_now_and_of_the_past(calls, what, one, after):
+    memory, sqlite, rows = TablesInMemory(), TablesInRows(), in_postgres(calls)
+    every = (memory, sqlite, rows)
+    plain = [each.table("plain") for each in every]
+    kept = [each.kept("kept") for each in every]
+    attached(sqlite)
+    rows.follow([])
+    seq = 0
+    for act, *given_ in what:
+        if act in ("set", "drop", "erase", "move"):
+            if all(map(is_text, (each for each in given_ if type(each) is tuple))):
+                for table in (*plain, *kept):
+                    table_act = getattr(table, act)
+                    table_act(*given_)
+        elif act == "next":
+            seq += 1
+            for each in every:
+                each.event = Event(seq, "", "", "", "", "", {})
+        elif act == "save":
+            if rows.undo is None:
+                sqlite.save(Position(seq, "h", b"{}"))
+                calls.rows("write_rows", *rows.arrays())
+                filled = rows.tables_with_rows()
+                rows.written(None)
+                rows.follow({*rows._filled, *filled})
+        else:
+            for each in every:
+                getattr(each, act)()
+    for tables in (plain, kept):
+        for prefix in ((), (one,)):
+            for reverse in (False, True):
+                assert len({str(list(table.under(*prefix, reverse=reverse))) for table in tables}) == 1
+            if is_text((after,)):
+                assert len({str(list(table.under(*prefix, after=after))) for table in tables}) == 1
+            assert len({table.count(*prefix) for table in tables}) == 1
+        assert len({table.get((one, after)) for table in tables}) == 1
+        assert len({bool(table) for table in tables}) == 1
+    for last in range(seq + 1):
+        past = [TablesAt(each, last).kept("kept") for each in (sqlite, rows)]
+        for reverse in (False, True):
+            assert len({str(list(table.under(reverse=reverse))) for table in past}) == 1
+        assert len({table.get((one, after)) for table in past}) == 1
+        assert len({table.count(one) for table in past}) == 1
+    assert len({str(table.ever()) for table in kept[1:]}) == 1
+    for key in kept[1].ever():
+        assert kept[1].history(key) == kept[2].history(key)
+
+
+def test_rows_are_read_in_parts_and_by_many_keys_at_once(calls):
+    kept = in_postgres(calls)
+    table = kept.table("t")
+    kept.follow([])
+    for number in range(2500):
+        table.set(("x", f"{number:05d}"), number)
+    calls.rows("write_rows", *kept.arrays())
+    kept.written(None)
+    kept.follow(["t"])
+    assert list(table.values("x")) == list(range(2500))
+    assert [value for _, value in table.under("x", reverse=True)] == list(reversed(range(2500)))
+    table.prefetch([("x", f"{number:05d}") for number in range(3000)])
+    before = calls.count
+    assert (table.get(("x", "00001")), table.get(("x", "02999"))) == (1, None)
+    assert calls.count == before
+
+
+def test_a_table_that_never_had_a_row_is_not_asked(calls):
+    kept = in_postgres(calls)
+    table = kept.table("t")
+    kept.follow([])
+    before = calls.count
+    assert (table.get("x"), list(table.under()), table.count(), bool(table)) == (None, [], 0, False)
+    assert calls.count == before
