@@ -18,15 +18,20 @@ from tests.projections.tables.test_rows import attached
 from tests.strategies import HOSTILE
 
 fields = st.sampled_from(["", "a", "b", "a\x01", "\x1f", "\x1b", "\x00", "\udc80", "é", "\U0001f600", *HOSTILE])
-keys = st.tuples(fields, fields)
-acts = st.lists(
-    st.one_of(
-        st.tuples(st.just("set"), keys, st.integers(0, 2)), st.tuples(st.just("drop"), keys),
-        st.tuples(st.just("erase"), keys), st.tuples(st.just("move"), keys, keys),
-        st.tuples(st.sampled_from(["begin", "commit", "rollback", "save", "next", "next"])),
-    ),
-    max_size=25,
-)  # fmt: skip
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> list[tuple]:
+    """What is done to few keys, so that they meet."""
+    few = st.sampled_from(draw(st.lists(fields, min_size=1, max_size=3, unique=True)))
+    keys = st.tuples(few, few)
+    set_ = st.tuples(st.just("set"), keys, st.integers(0, 2))
+    one = st.one_of(
+        set_, set_, set_, st.tuples(st.just("drop"), keys), st.tuples(st.just("erase"), keys),
+        st.tuples(st.just("move"), keys, keys),
+        st.tuples(st.sampled_from(["begin", "commit", "rollback", "save", "save", "next", "next", "next"])),
+    )  # fmt: skip
+    return draw(st.lists(one, min_size=5, max_size=40))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,7 @@ def is_text(key: tuple) -> bool:
     return not any("\udc80" in each for each in key)
 
 
-@given(acts, fields, fields)
+@given(stories(), fields, fields)
 def test_all_three_give_the_same_answers_now_and_of_the_past(calls, what, one, after):
     memory, sqlite, rows = TablesInMemory(), TablesInRows(), in_postgres(calls)
     every = (memory, sqlite, rows)
@@ -122,3 +127,18 @@ def test_a_table_that_never_had_a_row_is_not_asked(calls):
     before = calls.count
     assert (table.get("x"), list(table.under()), table.count(), bool(table)) == (None, [], 0, False)
     assert calls.count == before
+
+
+def test_a_value_that_is_replaced_is_still_there_in_the_past(calls):
+    kept = in_postgres(calls)
+    table = kept.kept("kept")
+    kept.follow([])
+    for seq, value in ((1, "a"), (2, "b"), (3, "b"), (4, "c"), (5, "d")):
+        kept.event = Event(seq, "", "", "", "", "", {})
+        table.set("x", value)
+        if seq != 4:  # two values are written at once
+            calls.rows("write_rows", *kept.arrays())
+            kept.written(None)
+            kept.follow(["kept"])
+    assert [TablesAt(kept, seq).kept("kept").get("x") for seq in range(6)] == [None, "a", "b", "b", "c", "d"]
+    assert table.history("x") == ["a", "b", "c", "d"]

@@ -59,7 +59,7 @@ def _race(address: str, key: str, who: str, barrier) -> None:
                 return []
             return decide.put(opened.state, {**FIELDS, "key": f"key-{number}", "text": who}, opened.draw())
 
-        barrier.wait()
+        barrier.wait(30)
         opened.ledger.write(claim)
     opened.close()
 
@@ -154,6 +154,7 @@ def test_who_loses_again_and_again_gets_the_lock(cluster, address, opened):
 
 
 def test_an_error_that_came_of_a_mixture_of_states_is_not_given(cluster, address, opened):
+    opened.ledger.write(lambda: decide.put(opened.state, {**FIELDS, "text": "y", "key": "j"}, opened.draw()))
     other, calls = OpenDatabase(address, str(cluster.key)), []
 
     def decide_late() -> list[Draft]:
