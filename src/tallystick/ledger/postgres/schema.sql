@@ -331,19 +331,17 @@ END $$;
 CREATE TRIGGER keep_past BEFORE UPDATE ON state_row FOR EACH ROW
   WHEN (OLD.since < NEW.since AND OLD.value IS NOT NULL) EXECUTE FUNCTION keep_past();
 
--- Rows of the state: nothing stays of `rewritten` ones; `kept` values one after the other, by `turn`; `plain` ones;
+-- Rows of the state, for functions that have checked the pass: nothing stays of `rewritten` ones; `kept` values one after the other, by `turn`; `plain` ones;
 -- then those that are `gone`. The last two have neither a past nor `since`.
-CREATE FUNCTION write_rows(
-  l uuid, pass text, rewritten_tab text[], rewritten_key bytea[],
+CREATE FUNCTION put_rows(
+  l uuid, rewritten_tab text[], rewritten_key bytea[],
   kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
   plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
-) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
   turns integer := coalesce(kept_turn[cardinality(kept_turn)], -1);
 BEGIN
-  PERFORM tallystick.enter(l, pass);
   IF cardinality(rewritten_tab) > 0 THEN
     DELETE FROM tallystick.state_row r USING unnest(rewritten_tab, rewritten_key) AS u (tab, key)
       WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
@@ -407,11 +405,26 @@ BEGIN
     UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
       WHERE ledger = l AND seq = ANY (erased);
   END IF;
-  PERFORM tallystick.write_rows(
-    l, pass, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
+  PERFORM tallystick.put_rows(
+    l, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
     plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
   );
   RETURN QUERY SELECT 'written', at + 1, at + cardinality(slices);
+END $$;
+
+-- The same rows by themselves, where all are made again.
+CREATE FUNCTION write_rows(
+  l uuid, pass text, rewritten_tab text[], rewritten_key bytea[],
+  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
+  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  PERFORM tallystick.put_rows(
+    l, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
+    plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
+  );
 END $$;
 
 -- Remove all rows of the state, in a transaction that makes them again.
