@@ -30,7 +30,7 @@ from tallystick.ledger.folder.sealed_state import find, found_in, recorded
 from tallystick.ledger.lock import Witness, read_locked
 from tallystick.records.errors import Busy, NotFound, TallystickError
 from tallystick.records.progress import Progress
-from tallystick.records.status import Defect, Report
+from tallystick.records.report import Defect, Report
 
 _ATTEMPTS = 3
 
