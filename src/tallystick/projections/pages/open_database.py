@@ -147,7 +147,9 @@ class PagesFile(TableSet):
         rows = Rows(self.db)
         for event in events:
             apply(rows, event)
-        self._checked |= rows.flush()  # they are what the ledger says
+        fresh = rows.flush()
+        if len(self._checked) < _MANY:
+            self._checked |= fresh  # they are what the ledger says
 
     def empty(self) -> None:
         """The same. How the files of unclear pages were last seen is kept for `put_back`."""
