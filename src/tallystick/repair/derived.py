@@ -62,7 +62,7 @@ from tallystick.repair.witness import readonly
 
 _ASIDE = ""  # SQLite's name for a file without a name
 _LITTLE = "PRAGMA cache_size=-8000"  # the memory that a temporary file may use
-_AT_ONCE = 1000  # events
+_AT_ONCE = 2 << 20  # bytes of lines whose events are in memory
 _SHOWN = 20
 _TRIES = 5
 _PAUSE = 0.05  # seconds
@@ -163,8 +163,14 @@ def _read_once(
 def _events(folder: Folder, survey: Survey) -> Iterator[list[Event]]:
     """All events that are here, some at a time. Those that were surveyed are not checked again."""
     chain, hollow = Chain(folder), {hashed for reading in survey.readings for hashed in reading.found.hollow}
-    lines = iter(_lines(chain, survey.last, hollow))
-    while some := [lift(line.event()) for line in islice(lines, _AT_ONCE)]:
+    some, size = list[Event](), 0
+    for line in _lines(chain, survey.last, hollow):
+        some.append(lift(line.event()))
+        size += len(line.slice) + len(line.data)
+        if size >= _AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
         yield some
 
 
