@@ -133,7 +133,8 @@ class Survey:
 
     def __post_init__(self) -> None:
         self._rows = StateFile(self.folder.state)
-        self.state, self.links = State(self._rows.tables), Surveyor(self._names)
+        self.state = State(self._rows.tables)
+        self.links = Surveyor(self._names, self.state)
         self._rows.restart(alone=False)
         self._names.attach(self._rows.tables.db, is_new=True)
 
