@@ -365,7 +365,7 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
 def _looked_up(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
     """The same lines, in portions whose rows are in memory; the new beliefs of each are looked up at once."""
     while some := list(islice(lines, _MANY)):
-        survey.state.prefetch([name.decode() for _, raw in some for name in _NEW.findall(raw)])
+        survey.state.tables.tables["belief"].prefetch([name.decode() for _, raw in some for name in _NEW.findall(raw)])
         yield from some
         survey.write()
 

@@ -394,10 +394,6 @@ class Beliefs(Part):
 
     # -- names -------------------------------------------------------------------------------------------------------
 
-    def prefetch(self, refs: Collection[str]) -> None:
-        """Look these up at once: they are about to be asked for."""
-        self._current.prefetch(refs)
-
     def taken(self, version: str) -> bool:
         return version in self._current or version in self._versions
 
