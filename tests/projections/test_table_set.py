@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tallystick.projections import table_set
+from tallystick.projections import database
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.repair.witness import readonly
 from tallystick.stores.memorystore.memory_store import SQLiteMemoryStore
@@ -29,7 +29,7 @@ def test_a_file_that_is_removed_while_it_is_opened_is_still_for_its_owner_alone(
                 removed.append(path)
                 path.unlink()
 
-    monkeypatch.setattr(table_set, "os", Meanwhile())
+    monkeypatch.setattr(database, "os", Meanwhile())
     PagesFile(path).close()
 
     assert removed

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from tallystick.memory.recall.evaluate import Questioned
     from tallystick.records.belief import Change, Version, Why
     from tallystick.records.evaluation import Verdicts
-    from tallystick.records.event import LogPage
     from tallystick.records.recall import FilledFrame, RecallResult, Replayed
-    from tallystick.records.status import Status
+    from tallystick.records.status import LogPage, Status
 
 P = ParamSpec("P")
 R = TypeVar("R")

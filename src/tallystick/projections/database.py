@@ -9,14 +9,17 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 IN_MEMORY = ":memory:"
+TEMPORARY = "", IN_MEMORY  # paths of databases that nobody else can have open
 PATIENCE = 30.0
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -152,3 +155,70 @@ def differing(tables: Iterable[str], mine: sqlite3.Connection, theirs: sqlite3.C
             names = ", ".join(f'{table}."{column[0]}"' for column in every)
             in_order = f"SELECT {names} FROM {table} ORDER BY {names}"
             yield from in_step(table, mine.execute(in_order), theirs.execute(in_order))
+
+
+def connect(path: Path | str, writable: bool) -> sqlite3.Connection:
+    """A new file is for its owner alone, also if somebody removes it meanwhile: SQLite would let others read it.
+
+    One that is there is opened by SQLite alone: who closes a file that this process has locked too, unlocks it.
+    Without a journal, a file that may not be written is all there is, and SQLite makes no other.
+    """
+    if path in TEMPORARY:
+        return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    how = "mode=rw" if writable else "mode=ro" if os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
+    while True:
+        if writable:
+            with suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            return sqlite3.connect(
+                f"file:{quote(os.fsencode(path))}?{how}", uri=True, timeout=PATIENCE, isolation_level=None,
+                check_same_thread=False,
+            )  # fmt: skip
+        except sqlite3.OperationalError:
+            if not writable or os.path.exists(path):
+                raise
+
+
+# -- reading from `state.db` without opening it for writing ------------------------------------------------------------
+# A position is a witness: no table can have applied an event that the ledger never had. A file that cannot be read is
+# not a witness, and no problem either: it is rebuilt.
+
+_FURTHEST = """SELECT seq, hash, (SELECT saved ->> '$.standing.ledger' FROM positions WHERE name = 'state')
+    FROM positions ORDER BY seq DESC LIMIT 1"""
+_ENTITIES = "SELECT count(DISTINCT about) FROM index_sources WHERE user = ? AND about != ''"  # all of it is in an index
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def peek(path: Path, ledger: str = "") -> tuple[int, str] | None:
+    """The last event that any table has applied, and its hash; None if that is unknown, or of another ledger."""
+    row = _first_row(path, _FURTHEST)
+    if not row or not isinstance(row[0], int) or not is_hash(row[1]) or (ledger and row[2] not in (None, ledger)):
+        return None
+    return row[0], row[1]
+
+
+def has_followed(path: Path, name: str) -> bool:
+    return _first_row(path, "SELECT 1 FROM positions WHERE name = ?", name) is not None
+
+
+def entities(path: Path, user: str) -> int | None:
+    """The number of entities that a user's beliefs were ever about, in the index; None if that is unknown."""
+    row = _first_row(path, _ENTITIES, user)
+    return int(row[0]) if row else None
+
+
+def _first_row(path: Path, statement: str, *values: str) -> tuple[Any, ...] | None:
+    if not os.path.exists(path):
+        return None
+    try:
+        with closing(connect(path, writable=False)) as connection:
+            row: tuple[Any, ...] | None = connection.execute(statement, values).fetchone()
+            return row
+    except (sqlite3.Error, ValueError):  # bytes that are not text
+        return None
+
+
+def is_hash(value: object) -> bool:
+    """True if it can be an event's hash. Anything else in its place is damage, and not a witness."""
+    return isinstance(value, str) and _HASH.match(value) is not None

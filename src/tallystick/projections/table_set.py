@@ -20,11 +20,10 @@ from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import quote
 
 import orjson
 
-from tallystick.projections.database import IN_MEMORY, PATIENCE, inode_of, run_patiently, transaction
+from tallystick.projections.database import IN_MEMORY, TEMPORARY, connect, inode_of, run_patiently, transaction
 from tallystick.records.event import Event
 from tallystick.state.sessions import ActiveHours
 
@@ -34,7 +33,6 @@ POSITIONS = (
 )
 LOST = "lost"  # in place of a set's name: the file was missing, and is filled again from the ledger
 SET_POSITION = "INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?, ?)"
-_TEMPORARY = "", IN_MEMORY  # paths of databases that nobody else can have open
 _MADE = re.compile(r"CREATE (TABLE|VIEW|VIRTUAL TABLE) (?!IF |local_)(\w+)")
 _CAN_COPY = hasattr(sqlite3.Connection, "deserialize")  # a build of SQLite may leave it out
 
@@ -73,26 +71,26 @@ class TableSet(ABC):
             self._ensure_tables(alone=False)
             return
         self.path = path
-        self.db = _connect(path, writable)
+        self.db = connect(path, writable)
         try:
             for pragma in UNSAFE if making else PRAGMAS:
                 self.db.execute(pragma)
             if writable:
                 if not making:
                     run_patiently(self.db, "PRAGMA journal_mode=WAL")
-                self._ensure_tables(alone=making or path in _TEMPORARY)
-            self._inode = inode_of(path) if path not in _TEMPORARY else -1
+                self._ensure_tables(alone=making or path in TEMPORARY)
+            self._inode = inode_of(path) if path not in TEMPORARY else -1
         except BaseException:
             self.db.close()
             raise
 
     def is_in_place(self) -> bool:
         """True if the file still has its name: somebody may have replaced or removed it."""
-        return self.path in _TEMPORARY or inode_of(self.path) == self._inode
+        return self.path in TEMPORARY or inode_of(self.path) == self._inode
 
     @property
     def is_temporary(self) -> bool:
-        return self.path in _TEMPORARY
+        return self.path in TEMPORARY
 
     def close(self) -> None:
         self.db.close()
@@ -203,7 +201,7 @@ class TableSet(ABC):
             before = os.stat(path)
             if not before.st_size or os.path.exists(journal):
                 return False
-            with closing(_connect(path, writable=False)) as source:
+            with closing(connect(path, writable=False)) as source:
                 source.backup(self.db)
             after = os.stat(path)
             same = all(getattr(before, name) == getattr(after, name) for name in ("st_ino", "st_size", "st_mtime_ns"))
@@ -235,29 +233,6 @@ class TableSet(ABC):
         finally:
             with suppress(sqlite3.OperationalError):  # it has ended with an error
                 self.db.execute("ROLLBACK")
-
-
-def _connect(path: Path | str, writable: bool) -> sqlite3.Connection:
-    """A new file is for its owner alone, also if somebody removes it meanwhile: SQLite would let others read it.
-
-    One that is there is opened by SQLite alone: who closes a file that this process has locked too, unlocks it.
-    Without a journal, a file that may not be written is all there is, and SQLite makes no other.
-    """
-    if path in _TEMPORARY:
-        return sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    how = "mode=rw" if writable else "mode=ro" if os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
-    while True:
-        if writable:
-            with suppress(FileExistsError):
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        try:
-            return sqlite3.connect(
-                f"file:{quote(os.fsencode(path))}?{how}", uri=True, timeout=PATIENCE, isolation_level=None,
-                check_same_thread=False,
-            )  # fmt: skip
-        except sqlite3.OperationalError:
-            if not writable or os.path.exists(path):
-                raise
 
 
 @cache
@@ -320,47 +295,3 @@ class Pending:
         names = self._db.execute(f"SELECT id FROM {self._asked} WHERE review = ?", (body["review"],)).fetchall()
         self._db.execute(f"DELETE FROM {self._asked} WHERE review = ?", (body["review"],))
         return [found for (name,) in names if body["answer"] == "approve" and (found := self.take(name))]
-
-
-# -- reading from `state.db` without opening it for writing ------------------------------------------------------------
-# A position is a witness: no table can have applied an event that the ledger never had. A file that cannot be read is
-# not a witness, and no problem either: it is rebuilt.
-
-_FURTHEST = """SELECT seq, hash, (SELECT saved ->> '$.standing.ledger' FROM positions WHERE name = 'state')
-    FROM positions ORDER BY seq DESC LIMIT 1"""
-_ENTITIES = "SELECT count(DISTINCT about) FROM index_sources WHERE user = ? AND about != ''"  # all of it is in an index
-_HASH = re.compile(r"[0-9a-f]{64}\Z")
-
-
-def peek(path: Path, ledger: str = "") -> tuple[int, str] | None:
-    """The last event that any table has applied, and its hash; None if that is unknown, or of another ledger."""
-    row = _first_row(path, _FURTHEST)
-    if not row or not isinstance(row[0], int) or not is_hash(row[1]) or (ledger and row[2] not in (None, ledger)):
-        return None
-    return row[0], row[1]
-
-
-def has_followed(path: Path, name: str) -> bool:
-    return _first_row(path, "SELECT 1 FROM positions WHERE name = ?", name) is not None
-
-
-def entities(path: Path, user: str) -> int | None:
-    """The number of entities that a user's beliefs were ever about, in the index; None if that is unknown."""
-    row = _first_row(path, _ENTITIES, user)
-    return int(row[0]) if row else None
-
-
-def _first_row(path: Path, statement: str, *values: str) -> tuple[Any, ...] | None:
-    if not os.path.exists(path):
-        return None
-    try:
-        with closing(_connect(path, writable=False)) as connection:
-            row: tuple[Any, ...] | None = connection.execute(statement, values).fetchone()
-            return row
-    except (sqlite3.Error, ValueError):  # bytes that are not text
-        return None
-
-
-def is_hash(value: object) -> bool:
-    """True if it can be an event's hash. Anything else in its place is damage, and not a witness."""
-    return isinstance(value, str) and _HASH.match(value) is not None

@@ -10,10 +10,9 @@ is the source here. The line itself says when it was imported, and by whom; that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tallystick.records.display import Displayable, html_of
+from tallystick.records.display import html_of
 
 TIME = "ledger.time/1"  # which times are believed, recorded by the ledger itself
 ELSEWHERE = "elsewhere"  # {"id": …, "ts": …, "by": …, "source"?: …}, in the body
@@ -55,16 +54,6 @@ def at_origin(event: Event) -> Event:
     origin = event.body[ELSEWHERE]
     body = {name: value for name, value in event.body.items() if name != ELSEWHERE}
     return event._replace(id=origin["id"], ts=origin["ts"], by=origin.get("source") or origin["by"], body=body)
-
-
-@dataclass(frozen=True, slots=True)
-class LogPage(Displayable):
-    """Events, newest first. To go on, pass `older` as `before`, and `newer` as `after`."""
-
-    events: tuple[Event, ...]
-    older: int | None  # None, if nothing is older
-    newer: int | None  # None, if nothing was newer
-    is_cut: bool = False  # True: the search stopped before the page was full
 
 
 class Position(NamedTuple):

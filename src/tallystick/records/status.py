@@ -1,13 +1,13 @@
-"""The status of a memory, the reach of an erasure, the files of the ledger, its checkpoints and its verification."""
+"""The status of a memory, the reach of an erasure, the log, the files of the ledger and its checkpoints."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
 from tallystick.records.episode import Episode
+from tallystick.records.event import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,16 @@ class Erasure(Displayable):
 
 
 @dataclass(frozen=True, slots=True)
+class LogPage(Displayable):
+    """Events, newest first. To go on, pass `older` as `before`, and `newer` as `after`."""
+
+    events: tuple[Event, ...]
+    older: int | None  # None, if nothing is older
+    newer: int | None  # None, if nothing was newer
+    is_cut: bool = False  # True: the search stopped before the page was full
+
+
+@dataclass(frozen=True, slots=True)
 class ChainFile(Displayable):
     """A file of the chain: events `first` to `last`, or to the newest where it still grows (None)."""
 
@@ -81,31 +91,3 @@ class Kept(Displayable):
     head: str = ""
     root: str = ""
     trouble: str = ""
-
-
-class Defect(NamedTuple):
-    """The first thing that is wrong, and where. `seq` is -1 if it is not a line of the ledger."""
-
-    file: str
-    line: int
-    byte: int
-    seq: int
-    why: str
-
-    def __str__(self) -> str:
-        where = f", line {self.line} (event {self.seq}, byte {self.byte})" if self.seq >= 0 else ""
-        return f"{self.file}{where}: {self.why}"
-
-
-@dataclass(frozen=True, slots=True)
-class Report(Displayable):
-    ok: bool
-    events: int
-    first: int
-    last: int
-    head: str
-    root: str | None  # of the Merkle tree at the head, if a checkpoint or a seal made it worth computing
-    witnesses: tuple[str, ...]
-    outside: bool  # whether one of them is kept outside the folder
-    bad: Defect | None
-    notes: tuple[str, ...]

@@ -94,8 +94,8 @@ def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
     """The derived files that differ from the events, and the secrets in these. Others may write meanwhile."""
     kinds = list[derived.Kind]()
     if not only or OF_DERIVED & set(only):
-        pages = [] if any(_contradicted(look, [look.rows])) else [derived.PageReader.of]
-        kinds += [derived.IndexReader.of, *pages, derived.GraphReader.of, derived.AuditReader.of]
+        pages = [] if any(_contradicted(look, [look.rows])) else [derived.PageReader]
+        kinds += [derived.IndexReader, *pages, derived.GraphReader, derived.AuditReader.of]
     if not only or "secret-found" in only:
         kinds.append(secrets.SecretReader)
     return derived.findings(look.folder, look.survey, kinds)
@@ -103,7 +103,10 @@ def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
     """The finding of `tallystick ledger verify`, if any."""
-    report = verify(look.folder.root, checkpoints=checkpoints_of(look.folder.root, keyring) if keyring else ())
+    checkpoints = checkpoints_of(look.folder.root, keyring) if keyring else []
+    if not checkpoints and len(look.survey.readings) == 1 and not look.survey.gaps:
+        return []  # no root to compute: every line of it was checked when it was read
+    report = verify(look.folder.root, checkpoints=checkpoints)
     if report.bad is None:
         return []
     place = f"{report.bad.file}, line {report.bad.line}, byte {report.bad.byte}"

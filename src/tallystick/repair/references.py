@@ -31,6 +31,7 @@ from tallystick.records.fact import sources_in, trimmed
 from tallystick.records.graph.nodes import MemoryNode
 from tallystick.repair.findings import Finding, found
 from tallystick.state.beliefs import Beliefs, CurrentVersion
+from tallystick.state.state import State
 from tallystick.state.tables import Table, Tables, TablesInMemory, codec_of
 
 EVIDENCE, RESTS, REPLACES, ORPHAN = "evidence-dangling", "rests-on-nothing", "replaces-nothing", "event-orphaned"
@@ -96,11 +97,12 @@ class _Link(NamedTuple):
 
 
 class Surveyor:
-    """Collects the names in events, one event after the other."""
+    """Collects the names in events, one event after the other, each after `state` has followed it."""
 
-    def __init__(self, tables: Tables | None = None) -> None:
-        tables = tables or TablesInMemory()
-        self._known: Table[str] = tables.table("known")  # by kind and key
+    def __init__(self, tables: Tables | None = None, state: State | None = None) -> None:
+        tables, self._state = tables or TablesInMemory(), state or State()
+        # By kind and key; of memories, those that are not in the state: they were erased.
+        self._known: dict[str, Table[str]] = {kind: tables.table(f"known.{kind}") for kind in _KINDS}
         self._links: Table[_Link] = tables.table("links", codec_of(_Link))  # by version
         self._may_ring = False  # whether a version may be replaced by what it replaces
         self._empty: Counter[str] = Counter()  # events without data that created something, by kind
@@ -116,9 +118,9 @@ class Surveyor:
 
     def take(self, event: Event, spot: Spot) -> None:
         """Take one event, in today's shape."""
-        if event.op == op.EPISODE_PUT:
-            self._create(MEMORY, "", event.id)
         if event.body is None:
+            if event.op == op.EPISODE_PUT:
+                self._create(MEMORY, "", event.id)
             self._empty[_CREATES.get(event.op, "")] += 1
             self._hollow.update([event.hash] if event.op in (op.BELIEF_PUT, op.BELIEF_SUPERSEDE) else ())
         else:
@@ -181,10 +183,11 @@ class Surveyor:
                         self._settled.add((code, *_texts(each)))
 
     def _create(self, kind: str, user: str, name: str) -> None:
-        self._known.set((kind, user, name), "")
+        self._known[kind].set((user, name), "")
 
     def _is_known(self, kind: str, key: Key) -> bool:
-        return (kind, *key) in self._known
+        is_here = kind == MEMORY and (self._state.taken(key[1]) or self._state.episodes.of(key[1]))
+        return bool(is_here) or key in self._known[kind]
 
     def _use(self, code: str, kind: str, key: Key, by: str, spot: Spot) -> None:
         """`by` uses a name. If it is not known (yet), the first use is kept; of evidence, each."""
@@ -195,9 +198,9 @@ class Surveyor:
 
     def _take_belief(self, event: Event, body: dict[str, Any], spot: Spot) -> None:
         belief, name = body["belief"], str(body["belief"]["id"])
-        get, user = belief.get, str(belief.get("user", OWNER))
-        self._may_ring = self._may_ring or self._is_known(MEMORY, ("", name))  # else it replaces earlier ones alone
-        self._create(MEMORY, "", name)
+        get, user, gone = belief.get, str(belief.get("user", OWNER)), _texts(body.get("replaces"))
+        # Else it replaces earlier ones alone: the state refuses a name that is there, but for one that replaces itself.
+        self._may_ring = self._may_ring or name in gone or ("", name) in self._known[MEMORY]
         if path := get("path"):
             self._create(PATHS, user, str(path))
         about, triple = get("about"), get("triple")
@@ -214,7 +217,6 @@ class Surveyor:
         if isinstance(views := get("views"), dict):
             for source in filter(_EVENT_ID.match, sources_in(views)):
                 self._use(EVIDENCE, MEMORY, ("", source), name, spot)
-        gone = _texts(body.get("replaces"))
         replaces = event.op == op.BELIEF_SUPERSEDE or "over" in body or "merged" in body
         is_fresh = replaces and name not in gone  # one that names itself was recorded again by a repair
         if is_fresh or get("rests_on"):

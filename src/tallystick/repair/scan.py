@@ -12,10 +12,12 @@ valid, so the rest of the chain does not depend on it.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from tallystick.ledger import format as fmt
@@ -38,6 +40,7 @@ from tallystick.repair.witness import difference, in_state
 from tallystick.state.state import State
 
 _MANY = 2_000  # lines whose rows are in memory at once
+_NEW = re.compile(rb'"belief":\{"id":"([0-9a-f-]+)"')
 _NO_ROOM = "the check needs a temporary database ({}); make room in the temporary folder, and try again"
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
 
@@ -131,7 +134,8 @@ class Survey:
 
     def __post_init__(self) -> None:
         self._rows = StateFile(self.folder.state)
-        self.state, self.links = State(self._rows.tables), Surveyor(self._names)
+        self.state = State(self._rows.tables)
+        self.links = Surveyor(self._names, self.state)
         self._rows.restart(alone=False)
         self._names.attach(self._rows.tables.db, is_new=True)
 
@@ -344,10 +348,8 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
     Those that the scan has found good are not checked again.
     """
     number, hollow, is_checked = start.seq - reading.start.seq, reading.found.hollow, end <= reading.found.end.offset
-    for offset, raw in file_lines(reading.path, start.offset, end):
+    for offset, raw in _looked_up(survey, file_lines(reading.path, start.offset, end)):
         number += 1
-        if number % _MANY == 0:
-            survey.write()
         line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
         if line is None:
             continue
@@ -359,6 +361,14 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
             is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
             tables, but = survey._rows.tables, () if is_whole else _KEPT
             survey.state_differs = difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
+
+
+def _looked_up(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """The same lines, in portions whose rows are in memory; the new beliefs of each are looked up at once."""
+    while some := list(islice(lines, _MANY)):
+        survey.state.tables.tables["belief"].prefetch([name.decode() for _, raw in some for name in _NEW.findall(raw)])
+        yield from some
+        survey.write()
 
 
 def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:

@@ -9,7 +9,7 @@ from tallystick.ledger.folder.verify import verify
 from tallystick.ledger.lock import PIN, Witness
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.progress import Progress
-from tallystick.records.status import Report
+from tallystick.records.report import Report
 from tallystick.repair.witness import seen_by_rows
 
 

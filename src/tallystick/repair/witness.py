@@ -50,7 +50,7 @@ def seen_by_rows(folder: Path, ledger: str = "") -> list[Witness]:
     path = Folder(folder).state
     if not path.exists():
         return []
-    from tallystick.projections.table_set import peek  # sqlite3: only if there are any
+    from tallystick.projections.database import peek  # sqlite3: only if there are any
 
     mark = peek(path, ledger)
     return [Witness(mark[0], mark[1], name=path.name)] if mark else []
@@ -172,6 +172,6 @@ def _in_last_line(path: Path) -> Bookmark:
 
 
 def _bookmark(seq: object, hashed: object) -> Bookmark:
-    from tallystick.projections.table_set import is_hash
+    from tallystick.projections.database import is_hash
 
     return (seq, hashed) if type(seq) is int and isinstance(hashed, str) and is_hash(hashed) else None

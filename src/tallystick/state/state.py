@@ -68,7 +68,7 @@ class State(Beliefs):
         return -1 if seq is None else seq
 
     def knows(self, op: str) -> bool:
-        return super().knows(op) or any(part.knows(op) for part in self._parts)
+        return super().knows(op) or op in self._following or any(part.knows(op) for part in self._watching)
 
     def apply(self, event: Event) -> None:
         self.tables.event = event

@@ -6,7 +6,8 @@ import pytest
 
 from tallystick import Memory
 from tallystick.records.errors import Damaged, Refused
-from tallystick.records.event import Event, LogPage
+from tallystick.records.event import Event
+from tallystick.records.status import LogPage
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ import pytest
 
 from tallystick import Memory
 from tallystick.memory.pages import sync as page_follow
+from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.pages.sync import Sync
+from tallystick.projections.pages.open_database import PagesFile
 from tests.memory.paged import folder_in, is_settled, page_at
 
 
@@ -41,6 +43,43 @@ def test_in_a_run_of_writes_pages_take_a_small_part_of_the_time_also_after_a_lon
         assert 0 < spent[0] <= 0.1 + 0.03 + 0.1 * (now[0] - began)
     with Memory(m.folder) as again:
         assert page_at(again, "person-ana.md").read_text().count("\n## [") == 151
+        is_settled(again)
+
+
+def test_a_page_that_becomes_too_long_is_flagged_without_being_read_again(home, monkeypatch):
+    with Memory(folder_in(home / "kept", "\n[writer]\nhard_limit_tokens = 60\n")) as m:
+        m.remember("one", about="person-ana")
+        m.remember("two", about="person-ana")
+        monkeypatch.setattr(PagesAt, "parsed", lambda *_: pytest.fail("nothing but its front matter is to be read"))
+        m._services.page_writer._spare = 1.0
+        m.remember("three", about="person-ana")
+        m._services.page_writer._spare = 1.0
+        m.remember("four", about="person-ana")
+        text = page_at(m, "person-ana.md").read_text()
+        assert "\nneeds_compact: true\n" in text
+        assert text.count("\n## [") == 4
+
+
+def test_no_write_folds_much_of_what_the_others_said(home, monkeypatch):
+    """The rows follow every few writes, though a write that brings the file up to date is seldom."""
+    folded, real = list[int](), PagesFile.take
+
+    def counted(rows, events):
+        every = list(events)
+        folded.append(len(every))
+        real(rows, every)
+
+    monkeypatch.setattr(PagesFile, "take", counted)
+    with Memory(folder_in(home / "kept")) as m:
+        m._services.page_writer._spare = -60.0
+        for number in range(60):
+            m.remember(f"number {number}", about="person-ana")
+            m.observe(f"somebody said {number}")
+        assert sum(folded) >= 100
+        assert max(folded) <= 11  # what one write says may be two events
+        assert not page_at(m, "person-ana.md").exists()
+    with Memory(m.folder) as again:
+        assert page_at(again, "person-ana.md").read_text().count("\n## [") == 60
         is_settled(again)
 
 

@@ -1,9 +1,12 @@
 """The rows that a few events touch: asked for once, written together, in one transaction with the bookmark."""
 
 import sqlite3
+from contextlib import closing
+from itertools import pairwise
 
 import pytest
 
+from tallystick import Memory
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import file as file_module, fold
 from tallystick.projections.index.batch import WriteBatch
@@ -102,3 +105,22 @@ def test_what_is_not_there_is_asked_for_once():
     with pytest.raises(LookupError, match="not the block"):
         desk.block("0" * 16)
     index.close()
+
+
+def test_no_write_merges_much_full_text_and_it_never_falls_apart(tmp_path):
+    with Memory(tmp_path / "kept") as memory:
+        for start in range(0, 4_000, 1_000):
+            with memory.batch():
+                for n in range(start, start + 1_000):
+                    memory.observe(f"Parcel {n} of {n * 7919 % 997} has come to house {n * 31 % 977}.")
+        with closing(sqlite3.connect(tmp_path / "kept" / "state.db")) as db:
+            pages = [pages_of(db)]
+            for n in range(140):
+                memory.observe(f"One more parcel: {n}.")
+                pages.append(pages_of(db))
+            assert max(len(after - before) for before, after in pairwise(pages)) <= 30
+            assert db.execute("SELECT count(DISTINCT segid) FROM index_texts_idx").fetchone()[0] <= 30
+
+
+def pages_of(db):
+    return set(db.execute("SELECT id, block FROM index_texts_data"))

@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
+from tallystick.projections.database import peek
 from tallystick.projections.index.file import IndexFile
-from tallystick.projections.table_set import peek
 from tests.projections.index.ledgers import MadeUp
 
 

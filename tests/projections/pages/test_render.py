@@ -85,15 +85,19 @@ hands = st.sampled_from(
 @given(
     said=st.lists(st.one_of(plain, strategies.texts.filter(str.strip)), min_size=1, max_size=5), zone=ZONES,
     ends=st.lists(st.sampled_from(["", "struck", "retracted"]), min_size=5, max_size=5), more=plain, hand=hands,
-    place=st.integers(0, 5),
+    place=st.integers(0, 5), fields=st.fixed_dictionaries({}, optional={
+        "needs_compact": st.just(1), "status": st.just("dormant"), "description": strategies.texts,
+        "tags": st.just('["a", "b"]'),
+    }),
 )  # fmt: skip
-def test_what_is_patched_is_what_reading_all_of_the_page_gives(said, zone, ends, more, hand, place):
+def test_what_is_patched_is_what_reading_all_of_the_page_gives(said, zone, ends, more, hand, place, fields):
     entries = [row(n, text, shown=1) for n, text in enumerate(said, 1)]
     starts = render.new(page_of(), entries, zone).data.split(b"\n## [")
     before, after = starts[: place + 1], starts[place + 1 :]
     data = b"\n## [".join([*before[:-1], before[-1] + hand.encode(), *after])
     page = parse(data, zone)
-    file = page_of(front=render.seen_front(page), zone=str(zone), updated="2026-10-26T00:00:00.000000Z", digest=b"x")
+    updated = "2026-10-26T00:00:00.000000Z"
+    file = page_of(front=render.seen_front(page), zone=str(zone), updated=updated, digest=b"x", **fields)
     there = {entry.id for entry in page.entries}
     due = [
         each._replace(superseded=int(end == "struck"), superseded_by=NEW if end == "struck" else "",
@@ -119,6 +123,13 @@ def test_a_page_of_plain_words_is_patched_wherever_the_entry_stands():
         assert render.patched(made.data, file, due, UTC) == render.changed(parse(made.data), file, due)
         assert render.patched(made.data, file, [each._replace(retracted=1)], UTC) is not None
     assert render.patched(made.data, file, [each._replace(retracted=1) for each in entries], UTC) is None
+
+
+def test_fields_of_a_front_matter_that_cannot_be_read_are_left_to_whoever_reads_all_of_the_page():
+    data = b"---\n: {\n---\n"
+    for text in (b"", data, data[:-4]):
+        file = page_of(front=render.seen_front(parse(text)), zone="UTC", needs_compact=1, digest=b"x")
+        assert render.patched(text, file, [row(9, "new")], UTC) is None
 
 
 @given(said=rows, which=st.integers(0, 4), new=strategies.texts.filter(str.strip))

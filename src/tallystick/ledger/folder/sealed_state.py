@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -35,8 +34,7 @@ from tallystick.records.errors import Damaged, Missing, TallystickError
 FORMAT = 1  # a change of the rows needs a higher one, and a function that lifts those of the one before
 
 
-@dataclass(frozen=True, slots=True)
-class SealedState:
+class SealedState(NamedTuple):
     """A state file as read: its place in the ledger, and what is known there beside the rows."""
 
     path: Path

@@ -31,7 +31,7 @@ from tallystick.ledger.lock import Witness, read_locked
 from tallystick.ledger.scan import NAMING, Bad, LedgerNote, Place, Roots, Scan, finished_erasures, names
 from tallystick.records.errors import Busy, NotFound, TallystickError
 from tallystick.records.progress import Progress
-from tallystick.records.status import Defect, Report
+from tallystick.records.report import Defect, Report
 
 _ATTEMPTS = 3
 

@@ -20,7 +20,7 @@ from tallystick.ledger.postgres.connection import Database, LedgerCalls
 from tallystick.ledger.postgres.reader import line_of
 from tallystick.ledger.scan import NAMING, START, Bad, Roots, Scan, Walk, names
 from tallystick.records.progress import Progress
-from tallystick.records.status import Defect, Report
+from tallystick.records.report import Defect, Report
 
 IN_HEAD = "the head in the database"
 NO_WITNESS = (

@@ -25,8 +25,8 @@ from typing import Generic, TypeVar
 
 from tallystick.ledger.fold import lift
 from tallystick.ledger.protocol import Ledger
-from tallystick.projections.database import Stale, has_no_room
-from tallystick.projections.table_set import Bookmark, TableSet, is_hash
+from tallystick.projections.database import Stale, has_no_room, is_hash
+from tallystick.projections.table_set import Bookmark, TableSet
 from tallystick.records.errors import Busy, Damaged, Missing, NotWritable, NotWritten, RolledBack, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress

@@ -27,10 +27,11 @@ from tallystick.memory.core.arguments import can_be_written
 from tallystick.memory.core.follower import Follower, events_from
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
+from tallystick.projections.database import has_followed
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.file import held_now
-from tallystick.projections.table_set import Bookmark, has_followed
+from tallystick.projections.table_set import Bookmark
 from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event

@@ -30,7 +30,8 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.ledger.proof import Proof, Tree
     from tallystick.ledger.signed_note import Verifier
     from tallystick.records.progress import Progress
-    from tallystick.records.status import ChainFile, Kept, Report
+    from tallystick.records.report import Report
+    from tallystick.records.status import ChainFile, Kept
     from tallystick.records.times import Span
     from tallystick.stores.open_folder import OpenFolder
 

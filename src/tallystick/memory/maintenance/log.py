@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 import orjson
 
 from tallystick.records.errors import Refused
-from tallystick.records.event import Event, LogPage
+from tallystick.records.event import Event
+from tallystick.records.status import LogPage
 from tallystick.stores.open_folder import OpenFolder
 
 T = TypeVar("T")

@@ -23,8 +23,8 @@ _LOOKED_AT = 64  # events, for the last one that somebody wrote
 
 def status_of(open_folder: OpenFolder, ring: Keyring, user: str) -> Status:
     """The status of one user's memory. Its cost does not grow with the ledger, once that is open."""
+    from tallystick.projections.database import entities
     from tallystick.projections.pages.rows import path_of
-    from tallystick.projections.table_set import entities
     from tallystick.projections.vectors.names import how_many
 
     with open_folder.known():

@@ -52,10 +52,6 @@ class PagesAt(Follower[PagesFile]):
         """The clock on which this user reads."""
         return self._context.zone
 
-    @property
-    def is_writable(self) -> bool:
-        return self.ledger.writable
-
     @contextmanager
     def working(self) -> Iterator[None]:
         """Nobody else writes pages meanwhile, in this process or another."""

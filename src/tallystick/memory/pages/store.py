@@ -299,7 +299,7 @@ class PageStore:
         return sum(len(event.body.get("ids", [1])) for event in events if event.body and event.op in gone)
 
     def _must_be_writable(self) -> None:
-        if not self._at.is_writable:
+        if not self._at.ledger.writable:
             raise NotWritable("this memory is open for reading only")
 
     def _about(self, path: str) -> str:
@@ -336,7 +336,7 @@ class PageStore:
 
     def _follow(self, about: str) -> File:
         """Bring the file of a page up to date; what a person did to it meanwhile comes in first."""
-        if self._at.is_writable:
+        if self._at.ledger.writable:
             self._synced({self._path(about)})
         return self._existing(about)
 

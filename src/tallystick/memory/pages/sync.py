@@ -167,7 +167,7 @@ class Sync:
         self._leave_what_moved(seen)
         for each in seen:
             self._adopt(each)
-        db, by_path = self._at.level(), {each.path: each for each in seen}
+        db, by_path = self._at.level() if seen else db, {each.path: each for each in seen}
         for path in dict.fromkeys([*by_path, *(file.path for file in db.due())]):
             if path not in self._raced | self._failed | self._held:
                 self._bring(db, path, by_path.get(path), db.bookmark())
@@ -563,7 +563,7 @@ def _reason(path: str, digest: bytes) -> str:
 # left, only by the latter.
 
 FAR = 5_000  # events behind; nobody waits for more than that
-_MANY = 100  # events that were written together
+_MANY = 10  # events that the rows take at once
 _SHARE = 0.1  # of the time
 _AT_ONCE = 0.1  # seconds that are there for it after a pause; a long pause saves up no more
 _OF_PAGES = ("belief.", "page.", "review.")
@@ -574,14 +574,16 @@ class PageWriter:
 
     def __init__(self, files: PagesAt, *, is_on: bool) -> None:
         self.files, self._is_on = files, is_on
-        self._looked, self._spare, self._is_behind = time.monotonic(), _AT_ONCE, False
+        self._looked, self._spare, self._is_behind, self._count = time.monotonic(), _AT_ONCE, False, 0
 
     def follow(self, events: Sequence[Event]) -> None:
         """Something was written: these events, or, if none are given, whatever is new."""
         if not self._is_on:
             return
-        if len(events) >= _MANY:
-            self._take(events)
+        self._count += len(events)
+        if self._count >= _MANY:  # whatever they are about: no write has to fold many, and none is too far behind
+            self.files.follow(events)
+            self._count = 0
         if events and not any(event.op.startswith(_OF_PAGES) for event in events):
             return
         self._is_behind = True
@@ -589,14 +591,6 @@ class PageWriter:
         self._spare, self._looked = min(_AT_ONCE, self._spare + _SHARE * (now - self._looked)), now
         if not self.files.is_paused and self._spare > 0:
             self._go_on()
-
-    def _take(self, events: Sequence[Event]) -> None:
-        """Let the rows follow a batch, whatever it is about: else they would soon be too far behind to go on."""
-        with suppress(OSError, TallystickError, sqlite3.Error):
-            if self.files.is_writable:
-                self.files.follow(events)
-                if 0 < self.files.behind() <= FAR:
-                    self.files.level()
 
     def finish(self) -> None:
         """Write what is left, before the memory is closed."""
@@ -612,7 +606,7 @@ class PageWriter:
     def _go_on(self, *, everything: bool = False) -> None:
         began = time.monotonic()
         with suppress(OSError, TallystickError, sqlite3.Error):
-            if self.files.is_writable and (everything or self.files.behind() <= FAR):
+            if self.files.ledger.writable and (everything or self.files.behind() <= FAR):
                 with self.files.working():
                     Sync(self.files).run(None if everything else ())
         self._spare -= time.monotonic() - began

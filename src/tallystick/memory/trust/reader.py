@@ -36,7 +36,7 @@ from tallystick.records.entity import Known, NamedEntity, ProposedMerge, Relatio
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound, TallystickError
 from tallystick.records.evaluation import Verdicts
-from tallystick.records.event import Event, LogPage
+from tallystick.records.event import Event
 from tallystick.records.fact import Fact
 from tallystick.records.graph import events as memory_event, nodes as graph
 from tallystick.records.graph.envelope import GraphEnvelope, Records
@@ -48,9 +48,10 @@ from tallystick.records.path import ABANDONED, Conflict, MemoryPath, Merged, Tre
 from tallystick.records.policy import Policy
 from tallystick.records.proposal import Proposal
 from tallystick.records.recall import Hit, RecallResult, Receipt, Replayed
+from tallystick.records.report import Report
 from tallystick.records.review import Action, Answered, Applied, Approval, Review
 from tallystick.records.rule import Consolidated, ConsolidationRule, Finding, Malformed, RuleStatus
-from tallystick.records.status import ChainFile, Erasure, Kept, PendingReview, Report, Status
+from tallystick.records.status import ChainFile, Erasure, Kept, LogPage, PendingReview, Status
 from tallystick.records.times import Span
 from tallystick.records.transfer import Exported, Imported, Skipped, TakenIn
 from tallystick.records.trust import Distrust, SourceStatus

@@ -23,7 +23,7 @@ from tallystick.records.entity import called
 from tallystick.records.trust import ANY, Distrust
 from tallystick.state.sessions import ActiveHours
 
-_MERGED = 8  # new blocks, after which full text is merged a little
+_MERGED, _PAGES = 4, 8  # after so many new blocks, so many pages of full text are merged
 _TEXTS = (False, sql.ADD_TEXT, sql.ADD_LETTERS), (True, sql.ADD_ASIDE, sql.ADD_ASIDE_LETTERS)  # of paths, or not
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
 
@@ -303,8 +303,8 @@ class WriteBatch:
                     many(add, texts)
                 if letters := [(row, spread(text)) for row, text in texts if has_no_spaces(text)]:
                     many(add_letters, letters)  # such scripts are indexed character by character
-            if numbered and (last or 0) // _MERGED != ((last or 0) + len(new)) // _MERGED:
-                self._db.execute(sql.MERGE_TEXTS)
+            if numbered and (times := ((last or 0) + len(new)) // _MERGED - (last or 0) // _MERGED):
+                self._db.execute(sql.MERGE_TEXTS, (_PAGES * times,))
         if changed:
             many(sql.SET_BLOCK, map(rows.block_change, changed))
             many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])

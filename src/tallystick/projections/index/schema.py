@@ -233,7 +233,8 @@ CREATE VIEW index_texts_of AS SELECT blocks.rowid AS rowid, blocks.content AS co
 CREATE VIEW index_asides_of AS SELECT blocks.rowid AS rowid, blocks.content AS content
     FROM blocks JOIN index_lives ON index_lives.block_id = blocks.id WHERE index_lives.path <> '';
 CREATE VIRTUAL TABLE index_texts USING fts5(content, content='index_texts_of', tokenize='porter unicode61');
--- A few writes at a time merge a little of it (see `MERGE_TEXTS`), so that none has to merge much at once.
+-- Every few writes merge a little of it (see `MERGE_TEXTS`), so that none has to merge much at once.
+INSERT INTO index_texts (index_texts, rank) VALUES ('automerge', 0);
 INSERT INTO index_texts (index_texts, rank) VALUES ('crisismerge', 64);
 CREATE VIRTUAL TABLE index_asides USING fts5(content, content='index_asides_of', tokenize='porter unicode61');
 

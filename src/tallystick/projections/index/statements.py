@@ -82,8 +82,7 @@ DROP_TAGS = "DELETE FROM block_tags WHERE block_id = ?"
 
 LAST_ROW = "SELECT max(rowid) FROM blocks"
 ADD_TEXT = "INSERT INTO index_texts (rowid, content) VALUES (?, ?)"
-# 16 pages: each write does a little of it
-MERGE_TEXTS = "INSERT INTO index_texts (index_texts, rank) VALUES ('merge', 64)"
+MERGE_TEXTS = "INSERT INTO index_texts (index_texts, rank) VALUES ('merge', ?)"  # so many pages of it
 ADD_ASIDE = "INSERT INTO index_asides (rowid, content) VALUES (?, ?)"
 ADD_LETTERS = "INSERT INTO index_letters (rowid, said) VALUES (?, ?)"
 ADD_ASIDE_LETTERS = "INSERT INTO index_aside_letters (rowid, said) VALUES (?, ?)"

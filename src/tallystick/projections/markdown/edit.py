@@ -12,7 +12,7 @@ be read it is left alone, and times are written with their offsets.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Self
@@ -300,17 +300,22 @@ def tail_of(end: str, drafts: Iterable[Draft], zone: tzinfo | None, newline: str
 _HEAD = 4 * LARGEST + 64  # bytes in which every front matter ends
 
 
-def grown(data: bytes, *drafts: Draft, entry_count: int, now: datetime, zone: tzinfo = UTC) -> bytes:
-    """The file with more entries at its end and its counters updated, for a caller who knows how many it has.
+def grown(
+    data: bytes, *drafts: Draft, entry_count: int, now: datetime, zone: tzinfo = UTC, fields: Mapping[str, Value] = {},
+) -> bytes | None:  # fmt: skip
+    """The file with more entries at its end and its front matter updated, for a caller who knows how many it has.
 
-    The same bytes as `Edit(parse(data, zone)).append(*drafts).stamp(now).text` gives if `entry_count` is right.
+    The same bytes as an `Edit` of the whole page gives if `entry_count` is right. None, if there are fields to be set
+    and no front matter that can be read.
     """
     text = to_text(data[:_HEAD])
     front, _ = read_front(text, zone)
     head = text[: front.span.end] if front.span else text[: len(text) - len(text.lstrip("\ufeff\r\n"))]
     newline = "\r\n" if data.endswith(b"\r\n", 0, data.find(b"\n") + 1) else "\n"
     page = Page(head, front, "", "", (), (), newline, front.zone or zone)
+    if fields and (front.fault or front.span is None):
+        return None
     edit = Edit(page, entry_count=entry_count, end=data[-4:].decode(errors="replace"))
-    changed, tail = edit.append(*drafts).stamp(now).parts
+    changed, tail = (edit.front(**fields) if fields else edit).append(*drafts).stamp(now).parts
     rest = memoryview(data)[len(to_bytes(head)) :]
     return b"".join([to_bytes(changed), rest, to_bytes(tail)])

@@ -71,6 +71,8 @@ TABLES = (
         content, tags, letters, id UNINDEXED, path UNINDEXED, superseded UNINDEXED,
         content='entries', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2'
     )""",
+    "INSERT INTO entries_fts (entries_fts, rank) VALUES ('automerge', 0)",  # `Rows` merges a little with each write
+    "INSERT INTO entries_fts (entries_fts, rank) VALUES ('crisismerge', 64)",
     # a version that changed no words is on the page as the entry that has them
     "CREATE TABLE page_versions (id TEXT PRIMARY KEY, entry TEXT NOT NULL) WITHOUT ROWID",
     # what was cleaned, and a digest of its words: a file that still has it is out of date
@@ -86,8 +88,9 @@ TABLES = (
 
 # The same for one that is only to be compared: words that are put into its full text go nowhere.
 _ROWS = (
-    *(each for each in TABLES if "VIRTUAL" not in each),
-    "CREATE VIEW entries_fts AS SELECT '' AS entries_fts, 0 AS rowid, '' AS content, '' AS tags, '' AS letters",
+    *(each for each in TABLES if "entries_fts" not in each),
+    "CREATE VIEW entries_fts AS SELECT '' AS entries_fts, 0 AS rowid, 0 AS rank, '' AS content, '' AS tags,"
+    " '' AS letters",
     "CREATE TRIGGER nowhere INSTEAD OF INSERT ON entries_fts BEGIN SELECT 0; END",
 )
 
@@ -144,7 +147,9 @@ class PagesFile(TableSet):
         rows = Rows(self.db)
         for event in events:
             apply(rows, event)
-        rows.flush()
+        fresh = rows.flush()
+        if len(self._checked) < _MANY:
+            self._checked |= fresh  # they are what the ledger says
 
     def empty(self) -> None:
         """The same. How the files of unclear pages were last seen is kept for `put_back`."""
@@ -223,8 +228,8 @@ class PagesFile(TableSet):
         if self.ledger is None:
             return
         pages = {path: self.db.execute(_WHOSE, (path,)).fetchone() or ("", "") for path in {e.path for e in entries}}
-        fresh = {hash((*entry[1:6], entry.stated, *pages[entry.path])): entry for entry in entries}
-        fresh = {key: entry for key, entry in fresh.items() if key not in self._checked}
+        known = self._checked
+        fresh = {key: each for each in entries if (key := each.known_by(*pages[each.path])) not in known}
         events = self.ledger.recorded([entry.stated for entry in fresh.values()]) if fresh else {}
         for entry in fresh.values():
             event = events.get(entry.stated, NO_EVENT)
@@ -232,7 +237,9 @@ class PagesFile(TableSet):
             is_so = self._is_held(self.ledger, entry, user) if event is None else None
             if is_so is False or (event is not None and not self._agrees(self.ledger, entry, event, user, about)):
                 raise Stale(f"the entry {entry.id} was not what the ledger says")
-        self._checked = self._checked | fresh.keys() if len(self._checked) < _MANY else set(fresh)
+        if len(known) > _MANY:
+            known.clear()
+        known.update(fresh)
 
     def _is_held(self, ledger: LedgerView, entry: Entry, user: str) -> bool:
         """True if the state says this of an entry whose event was moved away. It has no words that were replaced."""

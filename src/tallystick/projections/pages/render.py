@@ -87,21 +87,21 @@ def patched(data: bytes, file: File, due: Sequence[Entry], zone: tzinfo) -> Rend
     seen, struck = orjson.loads(file.front), [each for each in due if each.shown]
     if not due or any(each.folded_into for each in due) or len(struck) > _FEW:
         return None
-    if "count" not in seen or any(_is_wanting(file, name, seen.get(name)) for name in FRONT):
-        return None
-    if seen.get("title") and seen["title"] != one_line(file.title):
+    if "count" not in seen or (seen.get("title") and seen["title"] != one_line(file.title)):
         return None
     own = zone_named(file.zone) or zone
     strikes = [_strike(data, each, own) for each in struck]
     if None in strikes:
         return None
     drafts = [draft_of(each) for each in due if not each.shown]
+    fields = {name: legal(file, name) for name in FRONT if _is_wanting(file, name, seen.get(name))}
     text = grown(
-        spliced(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own
+        spliced(data, filter(None, strikes)), *drafts, entry_count=seen["count"], now=moment(file.updated), zone=own,
+        fields=fields,
     )  # fmt: skip
     more = {"count": seen["count"] + len(drafts), "last": drafts[-1].id} if drafts else {}
-    front = orjson.dumps({**seen, **more}).decode()
-    return Rendering(text, [(each.n, how(each)) for each in due], front)
+    front = orjson.dumps({**seen, **fields, **more}).decode()
+    return None if text is None else Rendering(text, [(each.n, how(each)) for each in due], front)
 
 
 def _strike(data: bytes, row: Entry, zone: tzinfo) -> Splice[bytes] | None:

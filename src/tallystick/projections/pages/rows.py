@@ -58,6 +58,10 @@ class Entry(NamedTuple):
     shown: int
     is_due: int
 
+    def known_by(self, user: str, about: str) -> int:
+        """A number for what the ledger says of it, on that page."""
+        return hash((*self[1:6], self.stated, user, about))
+
     @property
     def is_current(self) -> bool:
         return not (self.superseded or self.retracted or self.folded_into)
@@ -116,6 +120,7 @@ FILES = f"SELECT {', '.join(_FILE_FIELDS)} FROM files "
 _ADD_ENTRY = f"INSERT INTO entries ({', '.join(Entry._fields)}) VALUES ({', '.join('?' * len(Entry._fields))})"
 # values cost full text a third of what rows of another table cost: those it writes at once
 _ADD_WORDS = "INSERT INTO entries_fts (rowid, content, tags, letters) VALUES (?, ?, ?, ?)"
+_MERGE_WORDS = "INSERT INTO entries_fts (entries_fts, rank) VALUES ('merge', ?)"  # so many pages of it
 _SET_FILE = f"INSERT OR REPLACE INTO files ({', '.join(_FILE_FIELDS)}) VALUES ({', '.join('?' * len(_FILE_FIELDS))})"
 _values_of = attrgetter(*_FILE_FIELDS)
 
@@ -238,11 +243,14 @@ class Rows:
     def at(self, path: str) -> File | None:
         return self._changed.get(path) or self._fetch("path = ?", path)
 
-    def flush(self) -> None:
-        """Write what is not written yet."""
+    def flush(self) -> set[int]:
+        """Write what is not written yet, and return what its entries are known by."""
+        whose = {file.path: (file.user, file.about) for file in self._changed.values()}
+        fresh = {each.known_by(*whose[each.path]) for each in self._fresh.values()}
         self._write_entries()
         self.db.executemany(_SET_FILE, map(_values_of, self._changed.values()))
         self._changed.clear()
+        return fresh
 
     # -- entries -----------------------------------------------------------------------------------------------------
 
@@ -271,6 +279,8 @@ class Rows:
         self.db.executemany(_ADD_ENTRY, self._fresh.values())
         words = [(each.n, each.content, each.tags, each.letters) for each in self._fresh.values()]
         self.db.executemany(_ADD_WORDS, words)
+        if words:
+            self.db.execute(_MERGE_WORDS, (2 * len(words),))
         self._fresh.clear()
 
     def entry(self, version: str) -> Entry | None:

@@ -16,12 +16,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 from tallystick.text.words import set_of
 
 Span = tuple[str, int, int]  # kind, from, to
 Check = Callable[[str], bool]
 WALL = "\ufdd0"  # no character of any language: it is put where a secret was masked already
+
+
+def _lazy(form: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
+    return cache(partial(re.compile, form, flags))  # all of them at once would hold up a write
 
 
 def _has_digit(text: str) -> bool:
@@ -87,13 +92,13 @@ _SHAPES: tuple[tuple[str, str, str, Check | None], ...] = (
     ("JWT", "eyJ", r"(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{8,}+", None),
 )
 _COMPILED = [
-    (kind, starts.split(), re.compile(form if form.startswith("(?<") else _ALONE + form, re.ASCII), check)
+    (kind, starts.split(), _lazy(form if form.startswith("(?<") else _ALONE + form, re.ASCII), check)
     for kind, starts, form, check in _SHAPES
 ]
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
-_STOP = re.compile(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
-_REST = re.compile(r"[A-Za-z0-9+/=\s:,\\.-]*+", re.ASCII)
-_FORTY = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])", re.ASCII)
+_BEGIN = _lazy(r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
+_STOP = _lazy(r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----", re.ASCII)
+_REST = _lazy(r"[A-Za-z0-9+/=\s:,\\.-]*+", re.ASCII)
+_FORTY = _lazy(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])", re.ASCII)
 _NEAR = 200  # characters between an AWS key's two halves
 
 
@@ -102,27 +107,27 @@ def shaped(text: str) -> Iterator[Span]:
     for kind, starts, form, check in _COMPILED:
         for start in starts:  # plain loops: every text with a long word passes here
             if start in text:
-                for found in form.finditer(text):
+                for found in form().finditer(text):
                     if check is None or check(found[0]):
                         yield kind, *found.span()
                         if kind == "AWS access key":  # forty random characters near it are the secret that goes with it
                             low = max(0, found.start() - _NEAR)
-                            for half in _FORTY.finditer(text[low : found.end() + _NEAR]):
+                            for half in _FORTY().finditer(text[low : found.end() + _NEAR]):
                                 if _is_random(half[0]) and any(map(str.isupper, half[0])):
                                     yield "AWS secret key", low + half.start(), low + half.end()
                 break
     place, has_end = 0, True
-    while "PRIVATE KEY" in text and (begin := _BEGIN.search(text, place)):
-        stop = _STOP.search(text, begin.end()) if has_end else None
+    while "PRIVATE KEY" in text and (begin := _BEGIN().search(text, place)):
+        stop = _STOP().search(text, begin.end()) if has_end else None
         has_end = stop is not None
-        rest = _REST.match(text, begin.end())  # without a last line, it goes on as far as it looks like a key
+        rest = _REST().match(text, begin.end())  # without a last line, it goes on as far as it looks like a key
         place = stop.end() if stop else rest.end() if rest else begin.end()
         yield "private key", begin.start(), place
 
 
 # -- cards -------------------------------------------------------------------------------------------------------------
 
-_NUMBER = re.compile(
+_NUMBER = _lazy(
     r"(?<![\w.])(?<!\w-)(?:"
     r"(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|64[4-9]\d|65\d\d|35[2-8]\d|62\d\d)([ -]?)\d{4}\1\d{4}\1\d{4}"
     r"|3[47]\d\d([ -]?)\d{6}\2\d{5}"
@@ -130,12 +135,12 @@ _NUMBER = re.compile(
     r")(?![\w]|[.-]\d)",
     re.ASCII,
 )
-_CODE = re.compile(
+_CODE = _lazy(
     r"(?<![A-Za-z])(?:cvv2?|cvc2?|cid|card security code|card verification (?:code|number|value))"
     r"(?: (?:code|number))?(?: is| was)?[ \t]{0,4}[:=#]?[ \t]{0,4}(\d{3,4})(?![\d.])",
     re.ASCII | re.IGNORECASE,
 )
-_PIN = re.compile(
+_PIN = _lazy(
     r"(?<![A-Za-z])(?:PIN|[Pp]in (?:code|number))(?: (?:for|of)(?: [\w'-]{1,20}){1,4}?)?"
     r"(?: is| was|[ \t]{0,4}[:=])[ \t]{0,4}(\d{4,8})(?![\w.])",
     re.ASCII,
@@ -143,7 +148,7 @@ _PIN = re.compile(
 
 
 def cards(text: str) -> Iterator[Span]:
-    for found in _NUMBER.finditer(text):
+    for found in _NUMBER().finditer(text):
         digits = found[0].replace(" ", "").replace("-", "")
         doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
         if len(set(digits)) > 1 and (sum(doubled) + sum(map(int, digits[-1::-2]))) % 10 == 0:  # the Luhn check
@@ -152,41 +157,41 @@ def cards(text: str) -> Iterator[Span]:
 
 def codes(text: str) -> Iterator[Span]:
     """The codes of cards, and the PINs, that are named as such."""
-    yield from (("card code", *found.span(1)) for found in _CODE.finditer(text))
-    yield from (("PIN", *found.span(1)) for found in _PIN.finditer(text))
+    yield from (("card code", *found.span(1)) for found in _CODE().finditer(text))
+    yield from (("PIN", *found.span(1)) for found in _PIN().finditer(text))
 
 
 # -- URLs, headers, command lines --------------------------------------------------------------------------------------
 
-_ADDRESS = re.compile(r"://[^\s:/@?#\"'<>]*+:([^\s/?#\"'<>]++)")
-_BEARER = re.compile(r"(?<![A-Za-z])bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,}+)", re.IGNORECASE | re.ASCII)
-_HEADER = re.compile(
+_ADDRESS = _lazy(r"://[^\s:/@?#\"'<>]*+:([^\s/?#\"'<>]++)")
+_BEARER = _lazy(r"(?<![A-Za-z])bearer[ \t]{1,4}([A-Za-z0-9._~+/=-]{16,}+)", re.IGNORECASE | re.ASCII)
+_HEADER = _lazy(
     r"authorization[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|negotiate)[ \t]{1,4})?"
     r"([^\s\"',;]{8,}+)",
     re.IGNORECASE,
 )
-_COOKIE = re.compile(
+_COOKIE = _lazy(
     r"(?<![\w-])(set-)?cookie[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?"
     r"([\w.!#$%&*+^`|~-]{1,64}=[^\s;\"',]{6,}+)((?>(?:;[ \t]{0,4}[\w.!#$%&*+^`|~-]{1,64}=[^\s;\"',]*+)*))",
     re.IGNORECASE,
 )
-_CURL = re.compile(r"(?:curl|wget|http)\b[^\n]{0,120}?[ \t](?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:([^\s\"']{1,256})")
-_SSHPASS = re.compile(r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,256})")
-_NETRC = re.compile(r"(?<!\w)login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(\S{1,256})")
+_CURL = _lazy(r"(?:curl|wget|http)\b[^\n]{0,120}?[ \t](?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:([^\s\"']{1,256})")
+_SSHPASS = _lazy(r"sshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?([^\s\"']{1,256})")
+_NETRC = _lazy(r"(?<!\w)login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(\S{1,256})")
 
 
 def passed_on(text: str, low: str) -> Iterator[Span]:
     """The secrets in URLs, headers and commands. `low` is the text in lowercase."""
     if "://" in text:
-        for found in _ADDRESS.finditer(text):  # scheme://user:password@host, up to the last @ before the host
+        for found in _ADDRESS().finditer(text):  # scheme://user:password@host, up to the last @ before the host
             end = found[1].rfind("@")
             if end > 0 and not is_none(found[1][:end]):
                 yield "password", found.start(1), found.start(1) + end
     if "bearer" in low:
-        yield from (("bearer token", *found.span(1)) for found in _BEARER.finditer(text) if _has_digit(found[1]))
+        yield from (("bearer token", *found.span(1)) for found in _BEARER().finditer(text) if _has_digit(found[1]))
     if "authorization" in low:
-        yield from (("authorization", *found.span(1)) for found in _HEADER.finditer(text) if not is_none(found[1]))
-    for found in _COOKIE.finditer(text) if "cookie" in low else ():
+        yield from (("authorization", *found.span(1)) for found in _HEADER().finditer(text) if not is_none(found[1]))
+    for found in _COOKIE().finditer(text) if "cookie" in low else ():
         name = found[2].partition("=")[0]
         start = found.start(2) + len(name) + 1 if found[1] else found.start(2)
         end = found.end(2) if found[1] else found.end(3)
@@ -194,7 +199,7 @@ def passed_on(text: str, low: str) -> Iterator[Span]:
             yield "cookie", start, end
     for sign, pattern in (("-u", _CURL), ("--user", _CURL), ("sshpass", _SSHPASS), ("login", _NETRC)):
         if sign in low:
-            yield from (("password", *found.span(1)) for found in pattern.finditer(text) if not is_none(found[1]))
+            yield from (("password", *found.span(1)) for found in pattern().finditer(text) if not is_none(found[1]))
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -244,7 +249,7 @@ OWN_NAMES = (  # where a program keeps a secret, so that naming it says nothing
 
 # -- named secrets -----------------------------------------------------------------------------------------------------
 
-_NAMED = re.compile(
+_NAMED = _lazy(
     r"(?P<phrase>passphrase|seed phrase|recovery phrase)"
     r"|(?P<word>password|passwort|kennwort|passwd|passcode|contraseña|mot de passe|wachtwoord|senha|pwd"
     r"|(?<![a-z])pass(?=[\"']?[ \t]{0,4}[:=])|(?<![a-z0-9])pw(?=[\"']?[ \t]{0,4}[:=]| is ))"
@@ -258,7 +263,7 @@ _SIGNS = (  # one of these is in whatever it finds, so near its beginning, and i
     "token", "credential", "sess", "connect.sid",
 )  # fmt: skip
 _BEFORE_SIGN, _AFTER_SIGN = 16, 48
-_LINK = re.compile(
+_LINK = _lazy(
     r"\d{0,3}[\"'`*_\])]{0,4}(?:"
     r"(?P<quoted>[ \t]{1,2})(?=[\"'`“‘«])"
     r"|(?: (?:for|to|of|on|at|in)(?: (?!is\b|was\b)[\w@.'/-]{1,40}+){1,5}?)?(?:"
@@ -271,31 +276,31 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _CLOSING = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
-_VALUE = re.compile(
+_VALUE = _lazy(
     r"(?>(?:[^\s,;&|\"'`”’»<\\]++|(?![,;&|](?:\s|$|[\w.-]{1,40}=)|[\"'`”’»](?:[\s,;:.)\]}]|$)|</|\\n)\S)+)"
 )
-_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]", re.ASCII)
-_DOTTED = re.compile(rf"(?:{'|'.join(OWN_NAMES)})\.[\w.]+$", re.IGNORECASE)
-_VARIABLE = re.compile(r"\$(?:\(|\{|env:|[A-Z_][A-Z0-9_]*$)|%[A-Z_]+%$|\{\{|\$\{|#\{|<%|%\(|%s$|\{\w*\}$|:\w+$")
-_PLAIN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*$")
-_NEXT_WORD = re.compile(r"[ \t]+([^\W\d_]+)")
-_SENTENCE = re.compile(r"[^\n.;,!?\"]{1,200}")
-_BEFORE = re.compile(r"(?:^|[\s\"'`(])([^\s\"'`]{5,64})[\"'`]? (?:is|as) (?:my|the|our|your|her|his|their|a)"
+_CALL = _lazy(r"[A-Za-z_][\w.]*[(\[]", re.ASCII)
+_DOTTED = _lazy(rf"(?:{'|'.join(OWN_NAMES)})\.[\w.]+$", re.IGNORECASE)
+_VARIABLE = _lazy(r"\$(?:\(|\{|env:|[A-Z_][A-Z0-9_]*$)|%[A-Z_]+%$|\{\{|\$\{|#\{|<%|%\(|%s$|\{\w*\}$|:\w+$")
+_PLAIN = _lazy(r"[^\W\d_]+(?:['’-][^\W\d_]+)*$")
+_NEXT_WORD = _lazy(r"[ \t]+([^\W\d_]+)")
+_SENTENCE = _lazy(r"[^\n.;,!?\"]{1,200}")
+_BEFORE = _lazy(r"(?:^|[\s\"'`(])([^\s\"'`]{5,64})[\"'`]? (?:is|as) (?:my|the|our|your|her|his|their|a)"
                      r" (?:[\w-]{1,20} ){0,2}$")  # fmt: skip
-_NUMBERED = re.compile(r"[A-Z]{2,}-?\d|v?\d+[.:/-]|\d+[A-Za-z]{1,3}$")  # RFC8018, v1.2, 2026-05-03, 30min
+_NUMBERED = _lazy(r"[A-Z]{2,}-?\d|v?\d+[.:/-]|\d+[A-Za-z]{1,3}$")  # RFC8018, v1.2, 2026-05-03, 30min
 _NO_BEGINNING = (WALL, "<", "your", "my_", "my-", "/", "./", "~/", "op://", "vault:")
-_NUMBERED_NAME = re.compile(r"[a-z]*[-_.]?v?\d{1,4}$|\d+[a-z]{0,3}$", re.IGNORECASE)
+_NUMBERED_NAME = _lazy(r"[a-z]*[-_.]?v?\d{1,4}$|\d+[a-z]{0,3}$", re.IGNORECASE)
 
 
 def stated(text: str) -> Iterator[Span]:
     """Everything in a text that is called a password, a passphrase, a key, a token or a secret."""
-    place, low = 0, text.lower()
+    place, low, ahead = 0, text.lower(), dict.fromkeys(_SIGNS, -1)
     if len(low) != len(text):  # a capital of two small letters: its places are not those of the text
         low = ""
-    while named := _next_name(text, low, place):
+    while named := _next_name(text, low, place, ahead):
         kind = "passphrase" if named["phrase"] else "password" if named["word"] else _kind_of(named["key"].lower())
         start = max(0, named.start() - 140)
-        before = _BEFORE.search(text[start : named.start()]) if kind == "password" else None
+        before = _BEFORE().search(text[start : named.start()]) if kind == "password" else None
         if before and _is_odd(before[1]) and not is_none(before[1]):  # "hunter2 is my password"
             yield kind, start + before.start(1), start + before.end(1)
         found, place = _value_after(text, named, kind)
@@ -303,17 +308,24 @@ def stated(text: str) -> Iterator[Span]:
             yield kind, *found
 
 
-def _next_name(text: str, low: str, place: int) -> re.Match[str] | None:
-    """The next thing from `place` on that is called a secret. To look for the pattern everywhere takes long."""
+def _next_name(text: str, low: str, place: int, ahead: dict[str, int]) -> re.Match[str] | None:
+    """The next thing from `place` on that is called a secret. To look for the pattern everywhere takes long.
+
+    `ahead` has where each sign comes next: none is looked for twice in the same part of the text.
+    """
     while low:
-        at = min([found for sign in _SIGNS if (found := low.find(sign, place)) >= 0], default=-1)
-        if at < 0:
+        for sign in [sign for sign, at in ahead.items() if at < place]:
+            ahead[sign] = low.find(sign, place)
+            if ahead[sign] < 0:
+                del ahead[sign]
+        if not ahead:
             return None
-        named = _NAMED.search(text, max(place, at - _BEFORE_SIGN), at + _AFTER_SIGN)
+        at = min(ahead.values())
+        named = _NAMED().search(text, max(place, at - _BEFORE_SIGN), at + _AFTER_SIGN)
         if named and named.start() <= at:
             return named
         place = at + 1
-    return _NAMED.search(text, place)
+    return _NAMED().search(text, place)
 
 
 def _kind_of(name: str) -> str:
@@ -324,7 +336,7 @@ def _kind_of(name: str) -> str:
 
 def _value_after(text: str, named: re.Match[str], kind: str) -> tuple[tuple[int, int] | None, int]:
     """The value that is named, and from where to go on."""
-    link = _LINK.match(text, named.end())
+    link = _LINK().match(text, named.end())
     if link is None:
         return None, named.end()
     how = link.lastgroup or ""
@@ -354,7 +366,7 @@ def _value(text: str, start: int, how: str) -> tuple[int, int, bool]:
         if found:
             return start + 1, start + 1 + len(inside), True
         start += 1
-    value = _VALUE.match(text, start)
+    value = _VALUE().match(text, start)
     if value is None:
         return start, start, False
     ending = ".,;:!?)]}>\"'*|" if how in ("prose", "to", "beside") else ".,;)]}\"'*|"
@@ -363,7 +375,7 @@ def _value(text: str, start: int, how: str) -> tuple[int, int, bool]:
 
 def _phrase(text: str, start: int, how: str) -> int:
     """Where a passphrase of several words ends; 0 if this is a sentence about one, or a single word."""
-    found = _SENTENCE.match(text, start)
+    found = _SENTENCE().match(text, start)
     words = found[0].split() if found else []
     if found is None or len(words) < 3 or words[0].startswith((WALL, "<", "$", "{")):
         return 0
@@ -375,15 +387,15 @@ def _phrase(text: str, start: int, how: str) -> int:
 def _is_password(text: str, value: str, end: int, how: str) -> bool:
     if how == "beside":  # right after the word, only what no name looks like: "password hunter22"
         digits = sum(map(str.isdigit, value))
-        is_name = value.lower() in ABOUT or _NUMBERED.match(value) is not None
+        is_name = value.lower() in ABOUT or _NUMBERED().match(value) is not None
         return len(value) > 5 and 1 < digits < len(value) and _is_odd(value) and not is_name
     if how == "colon" and value.endswith(":"):  # a key of its own
         return False
-    after = _NEXT_WORD.match(text, end)
+    after = _NEXT_WORD().match(text, end)
     following = after[1].lower() if after else ""
     if value.isdigit():
         return len(value) >= 4 and following not in UNITS and how != "to"
-    is_plain = _PLAIN.match(value) is not None
+    is_plain = _PLAIN().match(value) is not None
     if how in ("prose", "to") or is_plain:
         word = value.lower()
         last = word.rpartition("-")[2]  # of case-sensitive, SHA-256-hashed, 12-character
@@ -408,14 +420,14 @@ def _is_key(value: str, how: str) -> bool:
     """Whether it looks random. What is right after the word must be long, too."""
     if len(value) < 8 or "://" in value or value.count(" "):
         return False
-    if _CALL.match(value) or value.startswith(("/", "./", "~/")):
+    if _CALL().match(value) or value.startswith(("/", "./", "~/")):
         return False
     parts = re.split(r"[-_.:/+=]", value)
     if any(len(part) >= 20 and _is_mixed(part) for part in parts):
         return True
     if how == "beside":
         return False
-    mixed = any(len(part) >= 4 and _is_mixed(part) and not _NUMBERED_NAME.fullmatch(part) for part in parts)
+    mixed = any(len(part) >= 4 and _is_mixed(part) and not _NUMBERED_NAME().fullmatch(part) for part in parts)
     return mixed and (len(value) >= 12 or how == "equals")
 
 
@@ -432,4 +444,4 @@ def is_none(value: str) -> bool:
         return True
     if any(word in low for word in ("placeholder", "redacted", "xxxx", "****", "••••", "example")):
         return True
-    return bool(_VARIABLE.match(value) or _CALL.match(value) or _DOTTED.match(value))
+    return bool(_VARIABLE().match(value) or _CALL().match(value) or _DOTTED().match(value))
