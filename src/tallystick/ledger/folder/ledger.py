@@ -50,7 +50,7 @@ Reach = Callable[[Disk, Folder, Collection[str]], None]
 Then = Callable[[list[Event]], None]
 Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
 
-_EVERY = 64  # events, after which the rows of the state are written: so many are folded again after a crash
+_EVERY = 256  # events, after which the rows of the state are written: so many are folded again after a crash
 _HEADER_ROOM = 640  # more than any header needs in addition to its data
 _ELSEWHERE_ROOM = 190  # more than it takes to say where and when an event was first recorded
 

@@ -48,7 +48,7 @@ SCHEMA = (
 
 _GET = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key = ?"
 _GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
-_ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
+_LAST = "SELECT max(key) FROM state_row WHERE tab = ?"
 _RANGE = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 _RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
@@ -66,7 +66,7 @@ _NO_POSITION = "DELETE FROM positions WHERE name = 'state'"
 _SET_POSITION = "INSERT OR REPLACE INTO positions VALUES ('state', ?, ?, ?, ?)"
 
 _NEXT = chr(ord(SEPARATOR) + 1)
-_LAST = "\U0010ffff\U0010ffff"
+BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
 _CACHED = 20_000  # rows
@@ -92,8 +92,7 @@ _REWRITE = Step(-2, GONE)  # before the steps of a row whose history is written 
 class RowTable(WithoutPast[V]):
     """One table. `changed` are the rows that are not written yet, `known` those that were read."""
 
-    GET, GET_MANY, ANY, COUNT, RANGE, RANGE_BACK = _GET, _GET_MANY, _ANY, _COUNT, _RANGE, _RANGE_BACK
-    asks_first = True  # whether there is any row at all, which is quick
+    GET, GET_MANY, COUNT, RANGE, RANGE_BACK = _GET, _GET_MANY, _COUNT, _RANGE, _RANGE_BACK
 
     number: int  # in the database that is attached
     changed: Any  # dict[str, V]
@@ -105,7 +104,7 @@ class RowTable(WithoutPast[V]):
         self.known: dict[str, Any] = {}
         self.order: list[str] | None = None  # the keys of `changed` in order, once a range of them was asked for
         self.empty: set[tuple[str, str]] = set()  # ranges that have no rows in the database
-        self.is_filled: bool | None = None  # whether it has rows in the database; None: that was not asked yet
+        self.end = BEYOND  # from here on all rows in the database are among `known`, once `_end` was asked
 
     def get(self, key: Key) -> V | None:
         name = encoded(key)
@@ -117,13 +116,13 @@ class RowTable(WithoutPast[V]):
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        if self.asks_first and not self._has_rows():
+        if name >= self._end():  # so it is with many a new key, and a table may have none at all
             return GONE
         try:
             rows = self._owner.rows(self.GET, self.number, name)
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
             rows = []
-        found = next((value for _, value in self._loaded(rows)), GONE)
+        found = next((value for _, value in self._loaded(rows)), GONE) if rows else GONE
         self._owner.cache(self, name, found)
         return found
 
@@ -172,13 +171,14 @@ class RowTable(WithoutPast[V]):
         return self.get(key) is not None
 
     def __bool__(self) -> bool:
-        return next(self.under(), None) is not None if self.changed else self._has_rows()
+        is_any = bool(self.changed or self.known or self._end())
+        return is_any and next(self.under(), None) is not None
 
-    def _has_rows(self) -> bool:
-        """Whether it has rows in the database: many tables never have one, and then there is nothing to look up."""
-        if self.is_filled is None:
-            self.is_filled = bool(self._owner.rows(self.ANY, self.number))
-        return self.is_filled
+    def _end(self) -> str:
+        if self.end == BEYOND:
+            [(last,)] = self._owner.rows(_LAST, self.number)
+            self.end = "" if last is None else f"{last}\0"
+        return self.end
 
     def set(self, key: Key, value: V) -> None:
         self._change(encoded(key), value, self._because(key, value) if self.agrees else "")
@@ -201,7 +201,7 @@ class RowTable(WithoutPast[V]):
         event, name = self._owner.event, encoded(key)
         if event is None:
             return _MOVED_AWAY
-        is_fresh = name not in self.changed and (self.is_filled is False or self.known.get(name) is GONE)
+        is_fresh = name not in self.changed and self.known.get(name, GONE if name >= self.end else None) is GONE
         is_all = is_fresh or (self.agrees is not None and self.agrees(key, value, [event]))
         return str(event.seq) if is_all else f"{self._seqs_of(name)} {event.seq}"
 
@@ -438,7 +438,7 @@ class TablesInRows(Undo):
             table.number = numbers[name]
         self.discard()
         for table in self.tables.values() if is_new else ():
-            table.is_filled = False
+            table.end = ""
         self.position, self.is_bad = None, False
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
@@ -448,19 +448,15 @@ class TablesInRows(Undo):
     def make_room(self) -> None:
         """One more is kept of what was read."""
         if self._cached >= _CACHED:
-            self._drop_known()
+            self.forget()
         self._cached += 1
 
     def forget(self) -> None:
-        """Somebody else may have changed the rows: read them again."""
-        self._drop_known()
-        for table in self.tables.values():
-            table.is_filled = None
-
-    def _drop_known(self) -> None:
+        """Read the rows again: somebody else may have changed them, or too many are kept."""
         for table in self.tables.values():
             table.known.clear()
             table.empty.clear()
+            table.end = BEYOND
         self._cached = 0
 
     def discard(self) -> None:
@@ -509,9 +505,8 @@ class TablesInRows(Undo):
             self._cached += len(table.changed)
             table.known.update(table.changed)
             table.discard()
-            table.is_filled = None
         if self._cached > _CACHED:
-            self._drop_known()
+            self.forget()
         self.position = position
 
     @contextmanager
@@ -541,7 +536,7 @@ def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
-    high = start + _NEXT if prefix else _LAST
+    high = start + _NEXT if prefix else BEYOND
     return (low + encoded(after) + _NEXT if after else low), high
 
 
