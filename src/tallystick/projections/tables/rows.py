@@ -54,6 +54,7 @@ _RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
+_ADD = "INSERT OR IGNORE INTO state_row VALUES (?, ?, ?, ?, ?)"
 _KEEP = f"{_SET} WHERE since <= excluded.since AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
 _DROP_PAST = "DELETE FROM state_past WHERE tab = ? AND key = ?"
@@ -110,13 +111,13 @@ class RowTable(WithoutPast[V]):
         name = encoded(key)
         found = self.changed.get(name, UNKNOWN)
         if found is UNKNOWN:
-            found = self.known.get(name, UNKNOWN)
+            found = self.known.get(name, GONE if name >= self.end else UNKNOWN)
             if found is UNKNOWN:
                 found = self._read(name)
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        if name >= self._end():  # so it is with many a new key, and a table may have none at all
+        if name >= self._end():  # so it is with many a new key, and a table may have no rows at all
             return GONE
         try:
             rows = self._owner.rows(self.GET, self.number, name)
@@ -181,7 +182,8 @@ class RowTable(WithoutPast[V]):
         return self.end
 
     def set(self, key: Key, value: V) -> None:
-        self._change(encoded(key), value, self._because(key, value) if self.agrees else "")
+        name = encoded(key)
+        self._change(name, value, self._because(key, name, value) if self.agrees else "")
 
     def drop(self, key: Key) -> None:
         if self.get(key) is not None:
@@ -189,16 +191,17 @@ class RowTable(WithoutPast[V]):
 
     def move(self, key: Key, to: Key) -> None:
         if (value := self.get(key)) is not None:
-            seqs = f"{self._seqs_of(encoded(key))} {self._because(to, value)}"
+            name = encoded(to)
+            seqs = f"{self._seqs_of(encoded(key))} {self._because(to, name, value)}"
             self.drop(key)
-            self._change(encoded(to), value, seqs)
+            self._change(name, value, seqs)
 
-    def _because(self, key: Key, value: V) -> str:
+    def _because(self, key: Key, name: str, value: V) -> str:
         """The events that a new value follows from: the one that is applied now, with those before if need be.
 
         A value that comes with a state file follows from events that were moved away, whichever they were.
         """
-        event, name = self._owner.event, encoded(key)
+        event = self._owner.event
         if event is None:
             return _MOVED_AWAY
         is_fresh = name not in self.changed and self.known.get(name, GONE if name >= self.end else None) is GONE
@@ -370,10 +373,12 @@ class KeptTable(RowTable[V]):
         if rewritten := [(number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE]:
             db.executemany(_DROP, rewritten)
             db.executemany(_DROP_PAST, rewritten)
-        db.executemany(_KEEP, [
+        rows = [
             (number, name, None if value is GONE else dump(value), seqs or None, since)
             for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE.since
-        ])  # fmt: skip
+        ]  # fmt: skip
+        if db.executemany(_ADD, rows).rowcount < len(rows):  # some take the place of others, which takes longer
+            db.executemany(_KEEP, rows)
 
     def discard(self) -> None:
         super().discard()
