@@ -14,6 +14,7 @@ from typing import Any
 from tallystick.records.belief import STATUSES, texts
 from tallystick.records.errors import Refused
 
+_NONE: dict[str, Any] = {}
 RAG_CONFIDENCE = 0.6  # H18: what may be injected into a prompt
 UNKNOWN = "unknown"
 
@@ -76,7 +77,7 @@ class ChronoRecord:
     def of(cls, body: dict[str, Any], rests_on: list[str]) -> ChronoRecord:
         """The record of a belief's body as it was recorded, which nobody else holds; `rests_on` by key."""
         get = body.get
-        view, status = get("views", {}).get("record", {}), get("status", "active")
+        view, status = get("views", _NONE).get("record", _NONE), get("status", "active")
         return cls(
             body["key"], get("kind", "fact"), view.get("status", status) if status == UNKNOWN else status,
             get("text", ""), body["confidence"], get("source_type", "observed"), get("evidence", []),

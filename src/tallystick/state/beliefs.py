@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import dropwhile
+from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple
 
@@ -106,6 +107,7 @@ def _plain(body: dict[str, Any]) -> dict[str, Any]:
 
 _STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
 _WITHDRAWN = {BELIEF_TOMBSTONE: "tombstone", BELIEF_INVALIDATE: "invalidated"}
+_FIRST = attrgetter("first")
 CODEC = Codec(lambda held: held.line, CurrentVersion.read)
 STEPS = 100
 
@@ -577,7 +579,7 @@ class Beliefs(Part):
         if len(sight) == 1:
             return found
         seen = (held for held in found if self._nearest(held, sight).ref == held.ref)
-        return sorted(seen, key=lambda held: held.first)
+        return sorted(seen, key=_FIRST)
 
     def coming_from(self, user: str, episode: str) -> list[CurrentVersion]:
         """The facts whose lineage has that episode, named by its event, active or not, oldest first."""
@@ -606,7 +608,7 @@ class Beliefs(Part):
     def _in_order(self, refs: Collection[str]) -> list[CurrentVersion]:
         """The beliefs with these refs that are there, oldest first."""
         self._current.prefetch(refs)
-        return sorted(filter(None, map(self._current.get, refs)), key=lambda held: held.first)
+        return sorted(filter(None, map(self._current.get, refs)), key=_FIRST)
 
     def query(
         self, *, user: str = OWNER, path: str = "", kind: str | None = None, status: str = "active",

@@ -100,6 +100,8 @@ class RowTable(WithoutPast[V]):
 
     def __init__(self, owner: TablesInRows, name: str, codec: Codec, agrees: Agrees | None) -> None:
         self._owner, self.name, self.codec, self.agrees = owner, name, codec, agrees
+        if agrees is None:  # its rows are used as they are
+            self.RANGE, self.RANGE_BACK = (each.replace(", seqs, since", "") for each in (self.RANGE, self.RANGE_BACK))
         self.changed = {}
         self.seqs: dict[str, str] = {}  # the events that changed rows follow from, where the table is compared
         self.known: dict[str, Any] = {}

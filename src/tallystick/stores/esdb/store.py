@@ -286,7 +286,9 @@ def open_store(project_root: str | Path, *, recursion_depth: int = 0, **options:
 def _record(known: Beliefs, version: CurrentVersion) -> ChronoRecord:
     """A copy of a record, with the keys of what it depends on."""
     body = version.body()
-    below = [known.find(ref, user=version.user) for ref in body["rests_on"]] if "rests_on" in body else []
+    if "rests_on" not in body:
+        return ChronoRecord.of(body, [])
+    below = (known.find(ref, user=version.user) for ref in body["rests_on"])
     return ChronoRecord.of(body, [found.key for found in below if found])
 
 
