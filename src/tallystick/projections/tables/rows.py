@@ -295,7 +295,7 @@ class RowTable(WithoutPast[V]):
         number, dump, seqs = self.number, self.codec.dump, self.seqs.get
         rows = self.changed.items()
         fresh = [(number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE]
-        db.executemany(_SET, sorted(fresh, key=itemgetter(1)))
+        _write(db, sorted(fresh, key=itemgetter(1)), _SET)
 
     def discard(self) -> None:
         """Forget what is not written, or is written now."""
@@ -379,8 +379,7 @@ class KeptTable(RowTable[V]):
             (number, name, None if value is GONE else dump(value), seqs or None, since)
             for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE.since
         ]  # fmt: skip
-        if db.executemany(_ADD, rows).rowcount < len(rows):  # some take the place of others, which takes longer
-            db.executemany(_KEEP, rows)
+        _write(db, rows, _KEEP)
 
     def discard(self) -> None:
         super().discard()
@@ -523,6 +522,12 @@ class TablesInRows(Undo):
             self.db.execute("COMMIT")
         with transaction(self.db):
             yield
+
+
+def _write(db: sqlite3.Connection, rows: list[tuple[object, ...]], replace: str) -> None:
+    """Write rows. Most are new; only if some are not, all go the longer way of those that may replace others."""
+    if db.executemany(_ADD, rows).rowcount < len(rows):
+        db.executemany(replace, rows)
 
 
 def _readable(recorded: Recorded, seqs: list[int]) -> Mapping[int, Event | None]:
