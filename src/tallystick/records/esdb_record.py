@@ -8,13 +8,11 @@ nothing changes until `upsert`. `id` is the belief's key. A status may be any st
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any
 
 from tallystick.records.belief import STATUSES, texts
 from tallystick.records.errors import Refused
 
-_NONE: dict[str, Any] = {}
 RAG_CONFIDENCE = 0.6  # H18: what may be injected into a prompt
 UNKNOWN = "unknown"
 
@@ -39,7 +37,7 @@ class ChronoRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as ESDB writes it; `rests_on` only where it is not empty."""
-        raw = dict(zip(self.__slots__, _values_of(self), strict=True))
+        raw = {name: getattr(self, name) for name in self.__slots__}
         if not self.rests_on:
             del raw["rests_on"]
         return raw
@@ -77,16 +75,13 @@ class ChronoRecord:
     def of(cls, body: dict[str, Any], rests_on: list[str]) -> ChronoRecord:
         """The record of a belief's body as it was recorded, which nobody else holds; `rests_on` by key."""
         get = body.get
-        view, status = get("views", _NONE).get("record", _NONE), get("status", "active")
+        view, status = get("views", {}).get("record", {}), get("status", "active")
         return cls(
             body["key"], get("kind", "fact"), view.get("status", status) if status == UNKNOWN else status,
             get("text", ""), body["confidence"], get("source_type", "observed"), get("evidence", []),
             view.get("epistemic_boundary", []), get("is_hypothesis", False), view.get("model_assumptions", {}),
             view.get("recursion_depth", 0), get("data", {}), rests_on,
         )  # fmt: skip
-
-
-_values_of = attrgetter(*ChronoRecord.__slots__)
 
 
 @dataclass(slots=True)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import dropwhile
-from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple
 
@@ -107,7 +106,6 @@ def _plain(body: dict[str, Any]) -> dict[str, Any]:
 
 _STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
 _WITHDRAWN = {BELIEF_TOMBSTONE: "tombstone", BELIEF_INVALIDATE: "invalidated"}
-_FIRST = attrgetter("first")
 CODEC = Codec(lambda held: held.line, CurrentVersion.read)
 STEPS = 100
 
@@ -579,7 +577,7 @@ class Beliefs(Part):
         if len(sight) == 1:
             return found
         seen = (held for held in found if self._nearest(held, sight).ref == held.ref)
-        return sorted(seen, key=_FIRST)
+        return sorted(seen, key=lambda held: held.first)
 
     def coming_from(self, user: str, episode: str) -> list[CurrentVersion]:
         """The facts whose lineage has that episode, named by its event, active or not, oldest first."""
@@ -608,7 +606,7 @@ class Beliefs(Part):
     def _in_order(self, refs: Collection[str]) -> list[CurrentVersion]:
         """The beliefs with these refs that are there, oldest first."""
         self._current.prefetch(refs)
-        return sorted(filter(None, map(self._current.get, refs)), key=_FIRST)
+        return sorted(filter(None, map(self._current.get, refs)), key=lambda held: held.first)
 
     def query(
         self, *, user: str = OWNER, path: str = "", kind: str | None = None, status: str = "active",
@@ -638,14 +636,12 @@ class Beliefs(Part):
             lowest = int(step(min(max(least, 0.0), 1.0)))
             sets.append([("confidence", user, f"{each:03d}") for each in range(lowest, STEPS + 1)])
         smallest: list[tuple[str, ...]] = [("status", user)]
-        size: int | None = None
+        size = 1 << 60
         for each in sets:
             found = 0
             for prefix in each:
-                found += self._sets.count(*prefix, most=None if size is None else size - found + 1)
-                if size is not None and found > size:
-                    break
-            if size is None or found < size:
+                found += self._sets.count(*prefix, most=size - found + 1) if found <= size else 0
+            if found < size:
                 smallest, size = each, found
         return [ref for prefix in smallest for ref in self._sets.values(*prefix)]
 

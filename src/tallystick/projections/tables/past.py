@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from tallystick.projections.tables.rows import BEYOND, GONE, KeptTable, RowTable, Step, TablesInRows
+from tallystick.projections.tables.rows import GONE, KeptTable, RowTable, Step, TablesInRows
 from tallystick.state.tables import PLAIN, Agrees, Codec, Key
 
 V = TypeVar("V")
@@ -37,8 +37,8 @@ class TableAt(RowTable[V]):
         self._table, self.number, self._last = table, table.number, owner.last
         self.changed = _ChangedAt(table.steps, owner.last)
 
-    def _end(self) -> str:
-        return BEYOND
+    def _is_beyond(self, _: str) -> bool:
+        return False  # what was there then may be gone
 
     def ever(self, *prefix: str) -> list[Key]:
         """Those of later events are among them; they have no history by then."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left, insort
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -67,7 +67,7 @@ _NO_POSITION = "DELETE FROM positions WHERE name = 'state'"
 _SET_POSITION = "INSERT OR REPLACE INTO positions VALUES ('state', ?, ?, ?, ?)"
 
 _NEXT = chr(ord(SEPARATOR) + 1)
-BEYOND = "\U0010ffff\U0010ffff"
+_BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
 _CACHED = 20_000  # rows
@@ -107,19 +107,19 @@ class RowTable(WithoutPast[V]):
         self.known: dict[str, Any] = {}
         self.order: list[str] | None = None  # the keys of `changed` in order, once a range of them was asked for
         self.empty: set[tuple[str, str]] = set()  # ranges that have no rows in the database
-        self.end = BEYOND  # from here on all rows in the database are among `known`, once `_end` was asked
+        self.end: str | None = None  # see `_is_beyond`; None: that was not asked yet
 
     def get(self, key: Key) -> V | None:
         name = encoded(key)
         found = self.changed.get(name, UNKNOWN)
         if found is UNKNOWN:
-            found = self.known.get(name, GONE if name >= self.end else UNKNOWN)
+            found = self.known.get(name, UNKNOWN)
             if found is UNKNOWN:
                 found = self._read(name)
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        if name >= self._end():  # so it is with many a new key, and a table may have no rows at all
+        if self._is_beyond(name):  # so it is with many a new key, and a table may have no rows at all
             return GONE
         try:
             rows = self._owner.rows(self.GET, self.number, name)
@@ -174,14 +174,14 @@ class RowTable(WithoutPast[V]):
         return self.get(key) is not None
 
     def __bool__(self) -> bool:
-        is_any = bool(self.changed or self.known or self._end())
-        return is_any and next(self.under(), None) is not None
+        return bool(self.changed or self.known or not self._is_beyond("")) and next(self.under(), None) is not None
 
-    def _end(self) -> str:
-        if self.end == BEYOND:
+    def _is_beyond(self, name: str) -> bool:
+        """Whether it is above the key of every row in the database, but for those in `known`."""
+        if self.end is None:
             [(last,)] = self._owner.rows(_LAST, self.number)
             self.end = "" if last is None else f"{last}\0"
-        return self.end
+        return name >= self.end
 
     def set(self, key: Key, value: V) -> None:
         name = encoded(key)
@@ -203,11 +203,10 @@ class RowTable(WithoutPast[V]):
 
         A value that comes with a state file follows from events that were moved away, whichever they were.
         """
-        event = self._owner.event
-        if event is None:
+        if (event := self._owner.event) is None:
             return _MOVED_AWAY
-        is_fresh = name not in self.changed and self.known.get(name, GONE if name >= self.end else None) is GONE
-        is_all = is_fresh or (self.agrees is not None and self.agrees(key, value, [event]))
+        is_new = self.known[name] is GONE if name in self.known else self._is_beyond(name)
+        is_all = (is_new and name not in self.changed) or (self.agrees is not None and self.agrees(key, value, [event]))
         return str(event.seq) if is_all else f"{self._seqs_of(name)} {event.seq}"
 
     def _seqs_of(self, name: str) -> str:
@@ -276,8 +275,7 @@ class RowTable(WithoutPast[V]):
         if self._changed_in(low, high):
             count = sum(1 for _ in self.under(*prefix, after=after))
             return count if most is None else min(count, most)
-        limit = _MANY if most is None else most
-        return int(self._owner.rows(self.COUNT, self.number, low, high, limit)[0][0])
+        return int(self._owner.rows(self.COUNT, self.number, low, high, _MANY if most is None else most)[0][0])
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
@@ -324,11 +322,6 @@ class KeptTable(RowTable[V]):
         self.steps[name] = (*(steps[:-1] if steps and steps[-1].since == step.since else steps), step)
         self._put(name, value, seqs)
 
-    def _replace(self, name: str, steps: tuple[Step, ...]) -> None:
-        if self._owner.undo is not None:
-            self._owner.undo.append((self, name, self.steps.get(name, ())))
-        self.put_back(name, steps)
-
     def put_back(self, name: str, before: Any) -> None:
         super().put_back(name, before[-1][1:] if before else (UNKNOWN, ""))
         self.steps[name] = before
@@ -362,10 +355,12 @@ class KeptTable(RowTable[V]):
         return [decoded(name) for name in names]
 
     def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
-        steps = self.steps_of(key)
+        name, steps = encoded(key), self.steps_of(key)
         rest = [Step(one.since, GONE) if one.value is GONE or not gone or gone(one.value) else one for one in steps]
         if rest != list(steps):
-            self._replace(encoded(key), (_REWRITE, *rest))
+            if self._owner.undo is not None:
+                self._owner.undo.append((self, name, self.steps.get(name, ())))
+            self.put_back(name, (_REWRITE, *rest))
 
     def changes(self) -> int:
         return sum(map(len, self.steps.values()))
@@ -462,7 +457,7 @@ class TablesInRows(Undo):
         for table in self.tables.values():
             table.known.clear()
             table.empty.clear()
-            table.end = BEYOND
+            table.end = None
         self._cached = 0
 
     def discard(self) -> None:
@@ -504,8 +499,7 @@ class TablesInRows(Undo):
             first()
             for table in changed:
                 table.write(self.db)
-                gone = [(table.number, name) for name, value in table.changed.items() if value is GONE]
-                self.db.executemany(_DROP, gone)
+                self.db.executemany(_DROP, [(table.number, key) for key, each in table.changed.items() if each is GONE])
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
         for table in changed:
             self._cached += len(table.changed)
@@ -524,7 +518,7 @@ class TablesInRows(Undo):
             yield
 
 
-def _write(db: sqlite3.Connection, rows: list[tuple[object, ...]], replace: str) -> None:
+def _write(db: sqlite3.Connection, rows: Sequence[tuple[object, ...]], replace: str) -> None:
     """Write rows. Most are new; only if some are not, all go the longer way of those that may replace others."""
     if db.executemany(_ADD, rows).rowcount < len(rows):
         db.executemany(replace, rows)
@@ -548,7 +542,7 @@ def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
-    high = start + _NEXT if prefix else BEYOND
+    high = start + _NEXT if prefix else _BEYOND
     return (low + encoded(after) + _NEXT if after else low), high
 
 

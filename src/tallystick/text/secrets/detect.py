@@ -72,8 +72,7 @@ def may_hold(text: str) -> bool:
 
 
 def _count_digits(text: str) -> int:
-    data = text.encode("utf-8", "replace")
-    return len(data) - len(data.translate(None, b"0123456789"))
+    return len(data := text.encode("utf-8", "replace")) - len(data.translate(None, b"0123456789"))
 
 
 def _is_long(text: str) -> bool:
