@@ -28,16 +28,17 @@ class TableAt(RowTable[V]):
 
     GET = _at("key, value, seqs, since", "key = ?2", "?3") + " LIMIT 1"
     GET_MANY = _at("key, value, seqs, since", "key IN (SELECT value FROM json_each(?2))", "?3")
-    ANY = _at("1", "1", "?2") + " LIMIT 1"
     RANGE = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key LIMIT ?4"
     RANGE_BACK = _at("key, value, seqs, since", "key >= ?2 AND key < ?3", "?5") + " ORDER BY key DESC LIMIT ?4"
     COUNT = f"SELECT count(*) FROM ({_at('1', 'key >= ?2 AND key < ?3', '?5')} LIMIT ?4)"
-    asks_first = False
 
     def __init__(self, owner: TablesAt, table: KeptTable[V]) -> None:
         super().__init__(owner, table.name, table.codec, table.agrees)
         self._table, self.number, self._last = table, table.number, owner.last
         self.changed = _ChangedAt(table.steps, owner.last)
+
+    def _is_beyond(self, _: str) -> bool:
+        return False  # what was there then may be gone
 
     def ever(self, *prefix: str) -> list[Key]:
         """Those of later events are among them; they have no history by then."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left, insort
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -48,12 +48,13 @@ SCHEMA = (
 
 _GET = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key = ?"
 _GET_MANY = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key IN (SELECT value FROM json_each(?))"
-_ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
+_LAST = "SELECT max(key) FROM state_row WHERE tab = ?"
 _RANGE = "SELECT key, value, seqs, since FROM state_row WHERE tab = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?"
 _RANGE_BACK = _RANGE.replace("ORDER BY key", "ORDER BY key DESC")
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM state_row WHERE tab = ? AND key >= ? AND key < ? LIMIT ?)"
 _SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
+_ADD = "INSERT OR IGNORE INTO state_row VALUES (?, ?, ?, ?, ?)"
 _KEEP = f"{_SET} WHERE since <= excluded.since AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
 _DROP_PAST = "DELETE FROM state_past WHERE tab = ? AND key = ?"
@@ -66,7 +67,7 @@ _NO_POSITION = "DELETE FROM positions WHERE name = 'state'"
 _SET_POSITION = "INSERT OR REPLACE INTO positions VALUES ('state', ?, ?, ?, ?)"
 
 _NEXT = chr(ord(SEPARATOR) + 1)
-_LAST = "\U0010ffff\U0010ffff"
+_BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
 _CACHED = 20_000  # rows
@@ -92,20 +93,21 @@ _REWRITE = Step(-2, GONE)  # before the steps of a row whose history is written 
 class RowTable(WithoutPast[V]):
     """One table. `changed` are the rows that are not written yet, `known` those that were read."""
 
-    GET, GET_MANY, ANY, COUNT, RANGE, RANGE_BACK = _GET, _GET_MANY, _ANY, _COUNT, _RANGE, _RANGE_BACK
-    asks_first = True  # whether there is any row at all, which is quick
+    GET, GET_MANY, COUNT, RANGE, RANGE_BACK = _GET, _GET_MANY, _COUNT, _RANGE, _RANGE_BACK
 
     number: int  # in the database that is attached
     changed: Any  # dict[str, V]
 
     def __init__(self, owner: TablesInRows, name: str, codec: Codec, agrees: Agrees | None) -> None:
         self._owner, self.name, self.codec, self.agrees = owner, name, codec, agrees
+        if agrees is None:  # its rows are used as they are
+            self.RANGE, self.RANGE_BACK = (each.replace(", seqs, since", "") for each in (self.RANGE, self.RANGE_BACK))
         self.changed = {}
         self.seqs: dict[str, str] = {}  # the events that changed rows follow from, where the table is compared
         self.known: dict[str, Any] = {}
         self.order: list[str] | None = None  # the keys of `changed` in order, once a range of them was asked for
         self.empty: set[tuple[str, str]] = set()  # ranges that have no rows in the database
-        self.is_filled: bool | None = None  # whether it has rows in the database; None: that was not asked yet
+        self.end: str | None = None  # see `_is_beyond`; None: that was not asked yet
 
     def get(self, key: Key) -> V | None:
         name = encoded(key)
@@ -117,13 +119,13 @@ class RowTable(WithoutPast[V]):
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        if self.asks_first and not self._has_rows():
+        if self._is_beyond(name):  # so it is with many a new key, and a table may have no rows at all
             return GONE
         try:
             rows = self._owner.rows(self.GET, self.number, name)
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
             rows = []
-        found = next((value for _, value in self._loaded(rows)), GONE)
+        found = next((value for _, value in self._loaded(rows)), GONE) if rows else GONE
         self._owner.cache(self, name, found)
         return found
 
@@ -172,16 +174,18 @@ class RowTable(WithoutPast[V]):
         return self.get(key) is not None
 
     def __bool__(self) -> bool:
-        return next(self.under(), None) is not None if self.changed else self._has_rows()
+        return bool(self.changed or self.known or not self._is_beyond("")) and next(self.under(), None) is not None
 
-    def _has_rows(self) -> bool:
-        """Whether it has rows in the database: many tables never have one, and then there is nothing to look up."""
-        if self.is_filled is None:
-            self.is_filled = bool(self._owner.rows(self.ANY, self.number))
-        return self.is_filled
+    def _is_beyond(self, name: str) -> bool:
+        """Whether it is above the key of every row in the database, but for those in `known`."""
+        if self.end is None:
+            [(last,)] = self._owner.rows(_LAST, self.number)
+            self.end = "" if last is None else f"{last}\0"
+        return name >= self.end
 
     def set(self, key: Key, value: V) -> None:
-        self._change(encoded(key), value, self._because(key, value) if self.agrees else "")
+        name = encoded(key)
+        self._change(name, value, self._because(key, name, value) if self.agrees else "")
 
     def drop(self, key: Key) -> None:
         if self.get(key) is not None:
@@ -189,20 +193,20 @@ class RowTable(WithoutPast[V]):
 
     def move(self, key: Key, to: Key) -> None:
         if (value := self.get(key)) is not None:
-            seqs = f"{self._seqs_of(encoded(key))} {self._because(to, value)}"
+            name = encoded(to)
+            seqs = f"{self._seqs_of(encoded(key))} {self._because(to, name, value)}"
             self.drop(key)
-            self._change(encoded(to), value, seqs)
+            self._change(name, value, seqs)
 
-    def _because(self, key: Key, value: V) -> str:
+    def _because(self, key: Key, name: str, value: V) -> str:
         """The events that a new value follows from: the one that is applied now, with those before if need be.
 
         A value that comes with a state file follows from events that were moved away, whichever they were.
         """
-        event, name = self._owner.event, encoded(key)
-        if event is None:
+        if (event := self._owner.event) is None:
             return _MOVED_AWAY
-        is_fresh = name not in self.changed and (self.is_filled is False or self.known.get(name) is GONE)
-        is_all = is_fresh or (self.agrees is not None and self.agrees(key, value, [event]))
+        is_new = self.known[name] is GONE if name in self.known else self._is_beyond(name)
+        is_all = (is_new and name not in self.changed) or (self.agrees is not None and self.agrees(key, value, [event]))
         return str(event.seq) if is_all else f"{self._seqs_of(name)} {event.seq}"
 
     def _seqs_of(self, name: str) -> str:
@@ -271,8 +275,7 @@ class RowTable(WithoutPast[V]):
         if self._changed_in(low, high):
             count = sum(1 for _ in self.under(*prefix, after=after))
             return count if most is None else min(count, most)
-        limit = _MANY if most is None else most
-        return int(self._owner.rows(self.COUNT, self.number, low, high, limit)[0][0])
+        return int(self._owner.rows(self.COUNT, self.number, low, high, _MANY if most is None else most)[0][0])
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         names = [name for name in map(encoded, keys) if name not in self.changed and name not in self.known]
@@ -290,7 +293,7 @@ class RowTable(WithoutPast[V]):
         number, dump, seqs = self.number, self.codec.dump, self.seqs.get
         rows = self.changed.items()
         fresh = [(number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE]
-        db.executemany(_SET, sorted(fresh, key=itemgetter(1)))
+        _write(db, sorted(fresh, key=itemgetter(1)), _SET)
 
     def discard(self) -> None:
         """Forget what is not written, or is written now."""
@@ -318,11 +321,6 @@ class KeptTable(RowTable[V]):
             undo.append((self, name, steps))
         self.steps[name] = (*(steps[:-1] if steps and steps[-1].since == step.since else steps), step)
         self._put(name, value, seqs)
-
-    def _replace(self, name: str, steps: tuple[Step, ...]) -> None:
-        if self._owner.undo is not None:
-            self._owner.undo.append((self, name, self.steps.get(name, ())))
-        self.put_back(name, steps)
 
     def put_back(self, name: str, before: Any) -> None:
         super().put_back(name, before[-1][1:] if before else (UNKNOWN, ""))
@@ -357,10 +355,12 @@ class KeptTable(RowTable[V]):
         return [decoded(name) for name in names]
 
     def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
-        steps = self.steps_of(key)
+        name, steps = encoded(key), self.steps_of(key)
         rest = [Step(one.since, GONE) if one.value is GONE or not gone or gone(one.value) else one for one in steps]
         if rest != list(steps):
-            self._replace(encoded(key), (_REWRITE, *rest))
+            if self._owner.undo is not None:
+                self._owner.undo.append((self, name, self.steps.get(name, ())))
+            self.put_back(name, (_REWRITE, *rest))
 
     def changes(self) -> int:
         return sum(map(len, self.steps.values()))
@@ -370,10 +370,11 @@ class KeptTable(RowTable[V]):
         if rewritten := [(number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE]:
             db.executemany(_DROP, rewritten)
             db.executemany(_DROP_PAST, rewritten)
-        db.executemany(_KEEP, [
+        rows = [
             (number, name, None if value is GONE else dump(value), seqs or None, since)
             for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE.since
-        ])  # fmt: skip
+        ]  # fmt: skip
+        _write(db, rows, _KEEP)
 
     def discard(self) -> None:
         super().discard()
@@ -438,7 +439,7 @@ class TablesInRows(Undo):
             table.number = numbers[name]
         self.discard()
         for table in self.tables.values() if is_new else ():
-            table.is_filled = False
+            table.end = ""
         self.position, self.is_bad = None, False
 
     def cache(self, table: RowTable[Any], name: str, value: Any) -> None:
@@ -448,19 +449,15 @@ class TablesInRows(Undo):
     def make_room(self) -> None:
         """One more is kept of what was read."""
         if self._cached >= _CACHED:
-            self._drop_known()
+            self.forget()
         self._cached += 1
 
     def forget(self) -> None:
-        """Somebody else may have changed the rows: read them again."""
-        self._drop_known()
-        for table in self.tables.values():
-            table.is_filled = None
-
-    def _drop_known(self) -> None:
+        """Read the rows again: somebody else may have changed them, or too many are kept."""
         for table in self.tables.values():
             table.known.clear()
             table.empty.clear()
+            table.end = None
         self._cached = 0
 
     def discard(self) -> None:
@@ -502,16 +499,14 @@ class TablesInRows(Undo):
             first()
             for table in changed:
                 table.write(self.db)
-                gone = [(table.number, name) for name, value in table.changed.items() if value is GONE]
-                self.db.executemany(_DROP, gone)
+                self.db.executemany(_DROP, [(table.number, key) for key, each in table.changed.items() if each is GONE])
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
         for table in changed:
             self._cached += len(table.changed)
             table.known.update(table.changed)
             table.discard()
-            table.is_filled = None
         if self._cached > _CACHED:
-            self._drop_known()
+            self.forget()
         self.position = position
 
     @contextmanager
@@ -521,6 +516,12 @@ class TablesInRows(Undo):
             self.db.execute("COMMIT")
         with transaction(self.db):
             yield
+
+
+def _write(db: sqlite3.Connection, rows: Sequence[tuple[object, ...]], replace: str) -> None:
+    """Write rows. Most are new; only if some are not, all go the longer way of those that may replace others."""
+    if db.executemany(_ADD, rows).rowcount < len(rows):
+        db.executemany(replace, rows)
 
 
 def _readable(recorded: Recorded, seqs: list[int]) -> Mapping[int, Event | None]:
@@ -541,7 +542,7 @@ def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
-    high = start + _NEXT if prefix else _LAST
+    high = start + _NEXT if prefix else _BEYOND
     return (low + encoded(after) + _NEXT if after else low), high
 
 
