@@ -294,10 +294,10 @@ _NUMBERED_NAME = _lazy(r"[a-z]*[-_.]?v?\d{1,4}$|\d+[a-z]{0,3}$", re.IGNORECASE)
 
 def stated(text: str) -> Iterator[Span]:
     """Everything in a text that is called a password, a passphrase, a key, a token or a secret."""
-    place, low = 0, text.lower()
+    place, low, ahead = 0, text.lower(), dict.fromkeys(_SIGNS, -1)
     if len(low) != len(text):  # a capital of two small letters: its places are not those of the text
         low = ""
-    while named := _next_name(text, low, place):
+    while named := _next_name(text, low, place, ahead):
         kind = "passphrase" if named["phrase"] else "password" if named["word"] else _kind_of(named["key"].lower())
         start = max(0, named.start() - 140)
         before = _BEFORE().search(text[start : named.start()]) if kind == "password" else None
@@ -308,12 +308,19 @@ def stated(text: str) -> Iterator[Span]:
             yield kind, *found
 
 
-def _next_name(text: str, low: str, place: int) -> re.Match[str] | None:
-    """The next thing from `place` on that is called a secret. To look for the pattern everywhere takes long."""
+def _next_name(text: str, low: str, place: int, ahead: dict[str, int]) -> re.Match[str] | None:
+    """The next thing from `place` on that is called a secret. To look for the pattern everywhere takes long.
+
+    `ahead` has where each sign comes next: none is looked for twice in the same part of the text.
+    """
     while low:
-        at = min([found for sign in _SIGNS if (found := low.find(sign, place)) >= 0], default=-1)
-        if at < 0:
+        for sign in [sign for sign, at in ahead.items() if at < place]:
+            ahead[sign] = low.find(sign, place)
+            if ahead[sign] < 0:
+                del ahead[sign]
+        if not ahead:
             return None
+        at = min(ahead.values())
         named = _NAMED().search(text, max(place, at - _BEFORE_SIGN), at + _AFTER_SIGN)
         if named and named.start() <= at:
             return named
