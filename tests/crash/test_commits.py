@@ -14,7 +14,7 @@ import pytest
 
 from tallystick import Memory
 from tallystick.projections import database, table_set
-from tallystick.projections.tables import file, rows
+from tallystick.projections.tables import file, sqlite
 from tallystick.records.graph.nodes import MemoryNode
 from tallystick.repair.check import check
 from tests.conftest import SOAK
@@ -41,7 +41,7 @@ def stop_at(at: int, patch: pytest.MonkeyPatch, seen: list[int]) -> None:
             step()
         step()
 
-    for module in (file, rows, table_set):
+    for module in (file, sqlite, table_set):
         patch.setattr(module, "transaction", watched)
 
 

@@ -77,9 +77,8 @@ def test_all_three_give_the_same_answers_now_and_of_the_past(calls, what, one, a
             if rows.undo is None:
                 sqlite.save(Position(seq, "h", b"{}"))
                 calls.rows("write_rows", *rows.arrays())
-                filled = rows.tables_with_rows()
                 rows.written(None)
-                rows.follow({*rows._filled, *filled})
+                rows.follow(rows.filled)
         else:
             for each in every:
                 getattr(each, act)()
@@ -127,6 +126,21 @@ def test_a_table_that_never_had_a_row_is_not_asked(calls):
     before = calls.count
     assert (table.get("x"), list(table.under()), table.count(), bool(table)) == (None, [], 0, False)
     assert calls.count == before
+
+
+def test_a_table_that_has_rows_is_not_asked_again_whether_it_has_any(calls):
+    kept = in_postgres(calls)
+    table = kept.table("t")
+    kept.follow([])
+    table.set("x", 1)
+    calls.rows("write_rows", *kept.arrays())
+    kept.written(None)
+    kept.follow(["t"])
+    before = calls.count
+    assert [bool(table) for _ in range(10)] == [True] * 10
+    assert calls.count <= before + 2
+    table.drop("x")
+    assert not table
 
 
 def test_a_value_that_is_replaced_is_still_there_in_the_past(calls):

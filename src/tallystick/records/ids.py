@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable
 from datetime import datetime
-from hashlib import blake2s
 
 _DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = tuple(a + b for a in _DIGITS for b in _DIGITS)
@@ -44,6 +43,6 @@ def event_id(ts: str) -> str:
 def belief_id(ts: str, taken: Callable[[str], bool]) -> str:
     """A new id for a belief stated at `ts` (as the ledger writes it)."""
     minute = f"{ts[0:4]}{ts[5:7]}{ts[8:10]}-{ts[11:13]}{ts[14:16]}-"
-    while taken(name := minute + blake2s(os.urandom(8), digest_size=3).hexdigest()):
+    while taken(name := minute + os.urandom(3).hex()):
         continue
     return name

@@ -16,6 +16,7 @@ def lazy_names(
     def load(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"tallystick.{home_of[name]}"), name)
+        found = getattr(import_module(f"tallystick.{home_of[name]}"), name)
+        return vars(import_module(package)).setdefault(name, found)
 
     return sorted(home_of), load, lambda: sorted({*vars(import_module(package)), *home_of})

@@ -639,14 +639,12 @@ class Beliefs(Part):
             lowest = int(step(min(max(least, 0.0), 1.0)))
             sets.append([("confidence", user, f"{each:03d}") for each in range(lowest, STEPS + 1)])
         smallest: list[tuple[str, ...]] = [("status", user)]
-        size: int | None = None
+        size = 1 << 60
         for each in sets:
             found = 0
             for prefix in each:
-                found += self._sets.count(*prefix, most=None if size is None else size - found + 1)
-                if size is not None and found > size:
-                    break
-            if size is None or found < size:
+                found += self._sets.count(*prefix, most=size - found + 1) if found <= size else 0
+            if found < size:
                 smallest, size = each, found
         return [ref for prefix in smallest for ref in self._sets.values(*prefix)]
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tallystick.projections.tables.rows import LAST, SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables
+from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables
+from tallystick.records.event import Position
 from tallystick.state.tables import Key, Table, encoded
 
 Rows = list[tuple[Any, ...]]
@@ -22,16 +23,17 @@ Noted = Callable[[Rows], None]  # lines: the number, the slice, the data, and th
 class PostgresRows:
     """The rows within one ledger, or as they were after event `last`."""
 
-    asks_first = False
-
     def __init__(self, owner: TablesInPostgres, last: int | None = None) -> None:
         self._owner, self._last = owner, last
+
+    def end(self, number: Number) -> str | None:
+        return None if number in self._owner.filled else ""
 
     def by_key(self, number: Number, names: Sequence[str]) -> list[Row]:
         keys = [name.encode() for name in names]
         return self._found(self._owner.calls("rows_by_key", [number] * len(keys), keys, self._last))
 
-    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool) -> list[Row]:
+    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool, bare: bool) -> list[Row]:  # noqa: ARG002
         ends = low.encode(), high.encode()
         rows = self._found(self._owner.calls("rows_in", number, *ends, limit, reverse, self._last))
         return sorted(rows, key=lambda row: row[0].encode(), reverse=reverse)
@@ -39,9 +41,6 @@ class PostgresRows:
     def count(self, number: Number, low: str, high: str, limit: int) -> int:
         ends = low.encode(), high.encode()
         return int(self._owner.calls("count_in", number, *ends, limit, self._last)[0][0])
-
-    def is_filled(self, number: Number) -> bool:
-        return self.count(number, "", LAST, 1) > 0
 
     def steps(self, number: Number, name: str) -> list[PastRow]:
         found = dict[int, PastRow]()
@@ -91,7 +90,7 @@ class TablesInPostgres(RowTables):
     def __init__(self) -> None:
         super().__init__()
         self.database: PostgresRows = PostgresRows(self)
-        self._filled: Collection[str] = ()
+        self.filled: Collection[str] = ()  # the tables that have rows in the database, or had
 
     def _declared(self, table: RowTable[Any]) -> RowTable[Any]:
         table.number = table.name
@@ -110,21 +109,21 @@ class TablesInPostgres(RowTables):
             table.learn(name, found.get((table.number, name), []))
 
     def follow(self, tables: Collection[str]) -> None:
-        self._filled, self.is_bad = tables, False
+        self.filled, self.is_bad = tables, False
         self.discard()
 
-    def forget(self) -> None:
-        super().forget()
-        for name, table in self.tables.items():
-            table.is_filled = None if name in self._filled else False
-
     def tables_with_rows(self) -> set[str]:
-        return {name for name, table in self.tables.items() if table.changed}
+        return {*self.filled, *(name for name, table in self.tables.items() if table.changed)}
+
+    def written(self, position: Position | None) -> None:
+        self.filled = self.tables_with_rows()
+        super().written(position)
 
     def arrays(self) -> list[list[Any]]:
         """What is not written yet, in the order of the parameters of `write_rows`. Several values of one row take
         turns, so that no statement changes a row twice."""
-        rewritten, kept, plain, gone = self.writes()
+        writes = self.writes()
+        kept = [row for each in writes for row in each.kept]
         turns, seen = list[int](), dict[tuple[Number, str], int]()
         for number, name, *_ in kept:
             turns.append(seen.get((number, name), -1) + 1)
@@ -132,13 +131,16 @@ class TablesInPostgres(RowTables):
         order = sorted(range(len(kept)), key=turns.__getitem__)
         ordered = [(turns[at], *kept[at]) for at in order]
         return [
-            *_columns([(number, name.encode()) for number, name in rewritten], 2),
+            *_columns([(number, name.encode()) for each in writes for number, name in each.rewritten], 2),
             *_columns([
                 (turn, number, name.encode(), value, _array(seqs), since)
                 for turn, number, name, value, seqs, since in ordered
             ], 6),
-            *_columns([(number, name.encode(), value, _array(seqs)) for number, name, value, seqs, _ in plain], 4),
-            *_columns([(number, name.encode()) for number, name in gone], 2),
+            *_columns([
+                (number, name.encode(), value, _array(seqs))
+                for each in writes for number, name, value, seqs, _ in each.plain
+            ], 4),
+            *_columns([(number, name.encode()) for each in writes for number, name in each.gone], 2),
         ]  # fmt: skip
 
 

@@ -29,9 +29,9 @@ V = TypeVar("V")
 SHAPE = 5  # of the rows; raise it when the same events give others
 
 _NEXT = chr(ord(SEPARATOR) + 1)
-LAST = "\U0010ffff\U0010ffff"
+_BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
-MANY = 1 << 60
+_MANY = 1 << 60
 _CACHED = 20_000  # rows
 
 _MOVED_AWAY = "-1"
@@ -58,14 +58,14 @@ _REWRITE = Step(-2, GONE)  # before the steps of a row whose history is written 
 class Database(Protocol):
     """Where the rows are. Keys are named as by `encoded`; a range goes from `low` up to, not including, `high`."""
 
-    asks_first: bool  # whether there is any row at all, which is quick
+    def end(self, number: Number) -> str | None:
+        """Every key of a table is below this; "" if it has no rows. None: finding out would take too long."""
 
     def by_key(self, number: Number, names: Sequence[str]) -> list[Row]: ...
-    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool) -> list[Row]:
-        """Those rows, in order."""
+    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool, bare: bool) -> list[Row]:
+        """Those rows, in order; `bare`, if of each the key and the value are enough."""
 
     def count(self, number: Number, low: str, high: str, limit: int) -> int: ...
-    def is_filled(self, number: Number) -> bool: ...
     def steps(self, number: Number, name: str) -> list[PastRow]:
         """Every value that a row has had, oldest first."""
 
@@ -77,12 +77,12 @@ class Database(Protocol):
 
 
 class Writes(NamedTuple):
-    """What is not written yet, of all tables: it is written in this order."""
+    """What is not written yet of a table: it is written in this order."""
 
-    rewritten: list[tuple[Number, str]]  # rows of which nothing stays, nor of their past
-    kept: list[Change]  # values with `since`, each row's in order: one that is replaced goes to `state_past`
-    plain: list[Change]
-    gone: list[tuple[Number, str]]
+    rewritten: Sequence[tuple[Number, str]]  # rows of which nothing stays, nor of their past
+    kept: Sequence[Change]  # values with `since`, each row's in order: one that is replaced goes to `state_past`
+    plain: Sequence[Change]
+    gone: Sequence[tuple[Number, str]]
 
 
 class RowTable(WithoutPast[V]):
@@ -98,7 +98,8 @@ class RowTable(WithoutPast[V]):
         self.known: dict[str, Any] = {}
         self.order: list[str] | None = None  # the keys of `changed` in order, once a range of them was asked for
         self.empty: set[tuple[str, str]] = set()  # ranges that have no rows in the database
-        self.is_filled: bool | None = None  # whether it has rows in the database; None: that was not asked yet
+        self.some: Key | None = None  # a key that had a row when it was asked whether there is any
+        self.end: str | None = None  # see `_is_beyond`; None: not asked yet, or not known
 
     def get(self, key: Key) -> V | None:
         name = encoded(key)
@@ -110,22 +111,21 @@ class RowTable(WithoutPast[V]):
         return None if found is GONE else found
 
     def _read(self, name: str) -> Any:
-        database = self._owner.database
-        if self.is_filled is False or (database.asks_first and not self._has_rows()):
+        if self._is_beyond(name):  # so it is with many a new key, and a table may have no rows at all
             return GONE
         try:
-            rows = database.by_key(self.number, [name])
+            rows = self._owner.database.by_key(self.number, [name])
         except UnicodeEncodeError:  # half a character: nothing is recorded under such a name
             rows = []
         return self.learn(name, rows)
 
     def is_unknown(self, name: str) -> bool:
         """True if the database must be asked for it."""
-        return self.is_filled is not False and name not in self.changed and name not in self.known
+        return name not in self.changed and name not in self.known and not self._is_beyond(name)
 
     def learn(self, name: str, rows: list[Row]) -> Any:
         """Keep what the database has under a key: one row, or none."""
-        found = next((value for _, value in self._loaded(rows)), GONE)
+        found = next((value for _, value in self._loaded(rows)), GONE) if rows else GONE
         self._owner.cache(self, name, found)
         return found
 
@@ -174,40 +174,46 @@ class RowTable(WithoutPast[V]):
         return self.get(key) is not None
 
     def __bool__(self) -> bool:
-        return next(self.under(), None) is not None if self.changed else self._has_rows()
+        if self.some is None or self.get(self.some) is None:  # most often it is still there
+            self.some = next((key for key, _ in self.under()), None)
+        return self.some is not None
 
-    def _has_rows(self) -> bool:
-        """Whether it has rows in the database: many tables never have one, and then there is nothing to look up."""
-        if self.is_filled is None:
-            self.is_filled = self._owner.database.is_filled(self.number)
-        return self.is_filled
+    def _is_beyond(self, name: str) -> bool:
+        """Whether it is above the key of every row in the database, but for those in `known`."""
+        if self.end is None:
+            self.end = self._owner.database.end(self.number)
+        return self.end is not None and name >= self.end
+
+    def _has_none_from(self, low: str) -> bool:
+        """Whether it is known that no row in the database has this key or one above it."""
+        return not self.known and self._is_beyond(low)
 
     def set(self, key: Key, value: V) -> None:
-        self._change(encoded(key), value, self._because(key, value) if self.agrees else "")
+        name = encoded(key)
+        self._change(name, value, self._because(key, name, value) if self.agrees else "")
 
     def drop(self, key: Key) -> None:
         """It is not read to find out whether it is there."""
         name = encoded(key)
-        known = self.changed.get(name, self.known.get(name, GONE if self.is_filled is False else UNKNOWN))
-        if known is not GONE:
+        if self.is_unknown(name) or self.changed.get(name, self.known.get(name, GONE)) is not GONE:
             self._change(name, GONE)
 
     def move(self, key: Key, to: Key) -> None:
         if (value := self.get(key)) is not None:
-            seqs = f"{self._seqs_of(encoded(key))} {self._because(to, value)}"
+            name = encoded(to)
+            seqs = f"{self._seqs_of(encoded(key))} {self._because(to, name, value)}"
             self.drop(key)
-            self._change(encoded(to), value, seqs)
+            self._change(name, value, seqs)
 
-    def _because(self, key: Key, value: V) -> str:
+    def _because(self, key: Key, name: str, value: V) -> str:
         """The events that a new value follows from: the one that is applied now, with those before if need be.
 
         A value that comes with a state file follows from events that were moved away, whichever they were.
         """
-        event, name = self._owner.event, encoded(key)
-        if event is None:
+        if (event := self._owner.event) is None:
             return _MOVED_AWAY
-        is_fresh = name not in self.changed and (self.is_filled is False or self.known.get(name) is GONE)
-        is_all = is_fresh or (self.agrees is not None and self.agrees(key, value, [event]))
+        is_new = self.known[name] is GONE if name in self.known else self._is_beyond(name)
+        is_all = (is_new and name not in self.changed) or (self.agrees is not None and self.agrees(key, value, [event]))
         return str(event.seq) if is_all else f"{self._seqs_of(name)} {event.seq}"
 
     def _seqs_of(self, name: str) -> str:
@@ -257,10 +263,10 @@ class RowTable(WithoutPast[V]):
 
     def _rows(self, low: str, high: str, reverse: bool) -> Iterator[tuple[str, V]]:
         """The rows in the database, in order. They are read in parts, so that no statement stays open."""
-        if (low, high) in self.empty or self.is_filled is False:
+        if (low, high) in self.empty or self._has_none_from(low):
             return
         size, more = _CHUNKS
-        while rows := self._owner.database.in_range(self.number, low, high, size, reverse):
+        while rows := self._owner.database.in_range(self.number, low, high, size, reverse, self.agrees is None):
             yield from self._loaded(rows)
             if len(rows) < size:
                 return
@@ -275,8 +281,8 @@ class RowTable(WithoutPast[V]):
         if self._changed_in(low, high):
             count = sum(1 for _ in self.under(*prefix, after=after))
             return count if most is None else min(count, most)
-        limit = MANY if most is None else most
-        return 0 if self.is_filled is False else self._owner.database.count(self.number, low, high, limit)
+        limit = _MANY if most is None else most
+        return 0 if self._has_none_from(low) else self._owner.database.count(self.number, low, high, limit)
 
     def prefetch(self, keys: Iterable[Key]) -> None:
         names = list(filter(self.is_unknown, map(encoded, keys)))
@@ -289,12 +295,11 @@ class RowTable(WithoutPast[V]):
     def changes(self) -> int:
         return len(self.changed)
 
-    def add_to(self, writes: Writes) -> None:
-        """Add what is not written yet."""
+    def writes(self) -> Writes:
         number, dump, seqs = self.number, self.codec.dump, self.seqs.get
         rows = sorted(self.changed.items(), key=itemgetter(0))
-        writes.plain.extend((number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE)
-        writes.gone.extend((number, name) for name, each in rows if each is GONE)
+        plain = [(number, name, dump(each), seqs(name), None) for name, each in rows if each is not GONE]
+        return Writes([], [], plain, [(number, name) for name, each in rows if each is GONE])
 
     def discard(self) -> None:
         """Forget what is not written, or is written now."""
@@ -322,11 +327,6 @@ class KeptTable(RowTable[V]):
             undo.append((self, name, steps))
         self.steps[name] = (*(steps[:-1] if steps and steps[-1].since == step.since else steps), step)
         self._put(name, value, seqs)
-
-    def _replace(self, name: str, steps: tuple[Step, ...]) -> None:
-        if self._owner.undo is not None:
-            self._owner.undo.append((self, name, self.steps.get(name, ())))
-        self.put_back(name, steps)
 
     def put_back(self, name: str, before: Any) -> None:
         super().put_back(name, before[-1][1:] if before else (UNKNOWN, ""))
@@ -357,26 +357,30 @@ class KeptTable(RowTable[V]):
     def ever(self, *prefix: str) -> list[Key]:
         low, high = _bounds(prefix, "")
         names = dict.fromkeys(self._owner.database.ever(self.number, low, high))
-        names.update(dict.fromkeys(name for name in self.steps if low <= name < high))
+        for name, steps in self.steps.items():
+            if low <= name < high and any(step.value is not GONE for step in steps):  # else nothing was there to drop
+                names[name] = None
         return [decoded(name) for name in names]
 
     def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
-        steps = self.steps_of(key)
+        name, steps = encoded(key), self.steps_of(key)
         rest = [Step(one.since, GONE) if one.value is GONE or not gone or gone(one.value) else one for one in steps]
         if rest != list(steps):
-            self._replace(encoded(key), (_REWRITE, *rest))
+            if self._owner.undo is not None:
+                self._owner.undo.append((self, name, self.steps.get(name, ())))
+            self.put_back(name, (_REWRITE, *rest))
 
     def changes(self) -> int:
         return sum(map(len, self.steps.values()))
 
-    def add_to(self, writes: Writes) -> None:
+    def writes(self) -> Writes:
         number, dump = self.number, self.codec.dump
-        writes.rewritten.extend((number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE)
-        writes.kept.extend(
+        rewritten = [(number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE]
+        kept = [
             (number, name, None if value is GONE else dump(value), seqs or None, since)
             for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE.since
-        )  # fmt: skip
-        writes.gone.extend((number, name) for name, value in self.changed.items() if value is GONE)
+        ]  # fmt: skip
+        return Writes(rewritten, kept, [], [(number, name) for name, value in self.changed.items() if value is GONE])
 
     def discard(self) -> None:
         super().discard()
@@ -432,19 +436,15 @@ class RowTables(Undo):
     def make_room(self) -> None:
         """One more is kept of what was read."""
         if self._cached >= _CACHED:
-            self._drop_known()
+            self.forget()
         self._cached += 1
 
     def forget(self) -> None:
-        """Somebody else may have changed the rows: read them again."""
-        self._drop_known()
-        for table in self.tables.values():
-            table.is_filled = None
-
-    def _drop_known(self) -> None:
+        """Read the rows again: somebody else may have changed them, or too many are kept."""
         for table in self.tables.values():
             table.known.clear()
             table.empty.clear()
+            table.end = None
         self._cached = 0
 
     def discard(self) -> None:
@@ -456,13 +456,9 @@ class RowTables(Undo):
         """The number of changes that are not written yet."""
         return sum(table.changes() for table in self.tables.values())
 
-    def writes(self) -> Writes:
-        """What is not written yet."""
-        found = Writes([], [], [], [])
-        for table in self.tables.values():
-            if table.changed:
-                table.add_to(found)
-        return found
+    def writes(self) -> list[Writes]:
+        """What is not written yet, of each table that was changed."""
+        return [table.writes() for table in self.tables.values() if table.changed]
 
     def written(self, position: Position | None) -> None:
         """What was not written is in the database now, and belongs to that position."""
@@ -471,9 +467,8 @@ class RowTables(Undo):
                 self._cached += len(table.changed)
                 table.known.update(table.changed)
                 table.discard()
-                table.is_filled = None
         if self._cached > _CACHED:
-            self._drop_known()
+            self.forget()
         self.position = position
 
 
@@ -495,7 +490,7 @@ def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
-    high = start + _NEXT if prefix else LAST
+    high = start + _NEXT if prefix else _BEYOND
     return (low + encoded(after) + _NEXT if after else low), high
 
 

@@ -6,7 +6,7 @@ One connection is attached once the tables are declared. Whoever owns the file s
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import orjson
 
 from tallystick.projections.database import transaction
 from tallystick.projections.table_set import POSITIONS
-from tallystick.projections.tables.rows import LAST, SHAPE, Number, PastRow, Row, RowTables
+from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Row, RowTables
 from tallystick.records.errors import Busy
 from tallystick.records.event import Position
 
@@ -33,7 +33,8 @@ SCHEMA = (
 
 _COLUMNS = "key, value, seqs, since"
 _ONE, _SOME, _RANGE = "key = ?2", "key IN (SELECT value FROM json_each(?2))", "key >= ?2 AND key < ?3"
-_ANY = "SELECT 1 FROM state_row WHERE tab = ? LIMIT 1"
+_LAST = "SELECT max(key) FROM state_row WHERE tab = ?"
+_ADD = "INSERT OR IGNORE INTO state_row VALUES (?, ?, ?, ?, ?)"
 _SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
 _KEEP = f"{_SET} WHERE since <= excluded.since AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"
@@ -64,16 +65,18 @@ class _Statements(NamedTuple):
 
     get: str
     get_many: str
-    range: str
-    range_back: str
+    ranges: Mapping[tuple[bool, bool], str]  # by `reverse` and `bare`
     number: str
 
     @classmethod
     def of(cls, rows: Callable[[str, str, str], str]) -> _Statements:
-        in_range = rows(_COLUMNS, _RANGE, "?5")
+        ranges = {
+            (reverse, bare): f"{rows(columns, _RANGE, '?5')} ORDER BY key {order} LIMIT ?4"
+            for reverse, order in ((False, "ASC"), (True, "DESC"))
+            for bare, columns in ((False, _COLUMNS), (True, "key, value"))
+        }
         return cls(
-            f"{rows(_COLUMNS, _ONE, '?3')} LIMIT 1", rows(_COLUMNS, _SOME, "?3"),
-            f"{in_range} ORDER BY key LIMIT ?4", f"{in_range} ORDER BY key DESC LIMIT ?4",
+            f"{rows(_COLUMNS, _ONE, '?3')} LIMIT 1", rows(_COLUMNS, _SOME, "?3"), ranges,
             f"SELECT count(*) FROM ({rows('1', _RANGE, '?5')} LIMIT ?4)",
         )  # fmt: skip
 
@@ -88,24 +91,23 @@ class SqliteRows:
         self._owner, self._rows = owner, owner.rows
         self._sql = _CURRENT if last is None else _PAST
         self._last = () if last is None else (last,)
-        self.asks_first = last is None
+
+    def end(self, number: Number) -> str | None:
+        if self._last:  # what was there then may be gone
+            return None
+        [(last,)] = self._rows(_LAST, number)
+        return "" if last is None else f"{last}\0"
 
     def by_key(self, number: Number, names: Sequence[str]) -> list[Row]:
         if len(names) == 1:
             return self._rows(self._sql.get, number, names[0], *self._last)
         return self._rows(self._sql.get_many, number, orjson.dumps(names).decode(), *self._last)
 
-    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool) -> list[Row]:
-        statement = self._sql.range_back if reverse else self._sql.range
-        return self._rows(statement, number, low, high, limit, *self._last)
+    def in_range(self, number: Number, low: str, high: str, limit: int, reverse: bool, bare: bool) -> list[Row]:
+        return self._rows(self._sql.ranges[reverse, bare], number, low, high, limit, *self._last)
 
     def count(self, number: Number, low: str, high: str, limit: int) -> int:
         return int(self._rows(self._sql.number, number, low, high, limit, *self._last)[0][0])
-
-    def is_filled(self, number: Number) -> bool:
-        if self._last:
-            return self.count(number, "", LAST, 1) > 0
-        return bool(self._rows(_ANY, number))
 
     def steps(self, number: Number, name: str) -> list[PastRow]:
         return self._rows(_STEPS, number, name)
@@ -149,7 +151,7 @@ class TablesInRows(RowTables):
             table.number = numbers[name]
         self.discard()
         for table in self.tables.values() if is_new else ():
-            table.is_filled = False
+            table.end = ""
         self.position, self.is_bad = None, False
 
     def clear(self) -> None:
@@ -179,11 +181,13 @@ class TablesInRows(RowTables):
         """
         with self.writing():
             first()
-            rewritten, kept, plain, gone = self.writes()
-            for statement, rows in (
-                (_DROP, rewritten), (_DROP_PAST, rewritten), (_KEEP, kept), (_SET, plain), (_DROP, gone),
-            ):  # fmt: skip
-                self.db.executemany(statement, rows)
+            for each in self.writes():
+                for statement in (_DROP, _DROP_PAST) if each.rewritten else ():
+                    self.db.executemany(statement, each.rewritten)
+                for replace, rows in ((_KEEP, each.kept), (_SET, each.plain)):
+                    if rows and self.db.executemany(_ADD, rows).rowcount < len(rows):  # most often all are new
+                        self.db.executemany(replace, rows)
+                self.db.executemany(_DROP, each.gone)
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
         self.written(position)
 

@@ -287,7 +287,7 @@ def _record(known: Beliefs, version: CurrentVersion) -> ChronoRecord:
     """A copy of a record, with the keys of what it depends on."""
     body = version.body()
     below = [known.find(ref, user=version.user) for ref in body["rests_on"]] if "rests_on" in body else []
-    return ChronoRecord.of(body, [found.key for found in below if found])
+    return ChronoRecord.of(body, [found.key for found in below if found] if below else [])
 
 
 def _wal_event(known: Beliefs, event: Event, prev_hash: str) -> WalEvent:

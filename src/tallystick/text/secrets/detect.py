@@ -21,7 +21,7 @@ _NAMED = ("pass", "pw", "secret", "token", "key", "contrase", "credential", "wac
 _WORDS = (*_NAMED, "bearer", "authoriz", "cookie", "://", "curl", "wget")
 _CARDS = ("cvv", "cvc", "cid", "pin", "security code", "verification")
 _DIGITS = re.compile(r"\d{4}[ -]?\d{4}", re.ASCII)
-_CODE = 3  # digits: no code of a card is shorter
+_NUMBER, _CODE = 8, 3  # digits: no number of a card is shorter, and no code of one
 _ROUNDS = 8
 _MASK = re.compile(r"\[secret: [^\[\]\n]{1,40}\]")
 _PASSWORDS = ("password", "passwords", "passwd", "passwort", "passphrase", "passcode", "pwd")
@@ -67,12 +67,12 @@ def find(text: str) -> list[Secret]:
 def may_hold(text: str) -> bool:
     """Whether there may be a secret in a text, or in one of several that are joined by newlines. Takes little time."""
     low, digits = text.lower(), _count_digits(text)
-    has_number = digits >= _CODE and (_has(_CARDS, low) or _DIGITS.search(text) is not None)
-    return has_number or _has(_WORDS, low) or _is_long(text)
+    has_number = digits >= _NUMBER and _DIGITS.search(text) is not None
+    return has_number or (digits >= _CODE and _has(_CARDS, low)) or _has(_WORDS, low) or _is_long(text)
 
 
 def _count_digits(text: str) -> int:
-    return sum(map(text.count, "0123456789"))
+    return len(data := text.encode("utf-8", "replace")) - len(data.translate(None, b"0123456789"))
 
 
 def _is_long(text: str) -> bool:
