@@ -33,6 +33,13 @@ class Cluster:
         self.data = Path(tempfile.mkdtemp(prefix="postgres-")) / "data"
         self.data.parent.chmod(0o755)
         self.key, self._names = PassKey.generate(), count(1)
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self) -> None:
         self._run("find")
         self._run("start", str(self.port))
         self._run("pool", str(self.port), str(self.pool_port))
@@ -57,7 +64,8 @@ class Cluster:
         raise Unavailable("pgbouncer does not answer")
 
     def stop(self) -> None:
-        self._run("stop")
+        with suppress(Unavailable):
+            self._run("stop")
         os.rmdir(self.data.parent)
 
     def address(self, database: str, *, user: str = "tallystick_app") -> str:
