@@ -174,6 +174,8 @@ class RowTable(WithoutPast[V]):
         return self.get(key) is not None
 
     def __bool__(self) -> bool:
+        if not self.changed and self._has_none_from(""):
+            return False
         if self.some is None or self.get(self.some) is None:  # most often it is still there
             self.some = next((key for key, _ in self.under()), None)
         return self.some is not None
