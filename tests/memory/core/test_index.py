@@ -14,7 +14,7 @@ import pytest
 
 from tallystick import Memory, RolledBack
 from tallystick.memory.core import follower, index as lifecycle
-from tallystick.projections import database as file_module, table_set
+from tallystick.projections import database as file_module
 from tallystick.projections.database import IN_MEMORY
 from tallystick.projections.index import fold as fold_module
 from tallystick.projections.index.file import IndexFile, differences
@@ -901,7 +901,7 @@ def _nothing_is_left_half_made(tmp_path: Path) -> Iterator[None]:
 
 
 def test_an_error_of_the_index_is_one_line(folder, monkeypatch):
-    monkeypatch.setattr(table_set, "PATIENCE", 0.05)
+    monkeypatch.setattr(file_module, "PATIENCE", 0.05)
     with Memory(folder) as m, closing(sqlite3.connect(folder / "state.db", isolation_level=None)) as other:
         m._folder.ledger._then = None
         m._folder.followers.clear()
