@@ -181,3 +181,13 @@ def test_a_line_that_was_changed_is_damage_to_whoever_reads_it(cluster, opened):
         db.execute("UPDATE tallystick.events SET data = '{}' WHERE ledger = %s AND seq = 2", (ledger,))
     with pytest.raises(Damaged, match="event 2"):
         list(opened.events())
+
+
+def test_rows_that_cannot_be_made_again_stay_as_they_were(cluster, opened):
+    with cluster.owner() as db:
+        edit = "UPDATE tallystick.events SET data = '{}' WHERE ledger = %s AND seq = 8"
+        db.execute(edit, (opened.ledger._calls.ledger,))
+    with pytest.raises(Damaged, match="event 8"):
+        opened.ledger.rebuild()
+    assert opened.ledger._rows.changes() == 0
+    assert opened.ledger._rows.tables_with_rows() == opened.ledger._kept.tables

@@ -316,7 +316,7 @@ class PostgresLedger(PostgresReader):
             after, self._kept = self._kept, kept or self._kept
             self._resolve(key, after, lost)
         except BaseException:
-            if kept is not None and self._kept is not kept:
+            if kept is not None:  # what was read or folded in it is gone, even if no head was written
                 self._adopt(kept)
             raise
 
