@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tallystick.ledger.folder import erase_everywhere as erase
+from tallystick.ledger import format as fmt
 from tests.crash.disks import DIED, DyingDisk, Listing, in_a_child
 from tests.crash.folder import SOAK, World, files_with, fresh_copy, settled, some_of, wal
 from tests.crash.stages import OPERATIONS, nothing, stage, with_everything
@@ -80,7 +80,7 @@ def test_whoever_dies_while_setting_right_what_another_left_harms_nothing_either
 
 def test_an_erasure_too_large_for_one_event_happens_as_one(tmp_path, monkeypatch):
     """Here an event holds one line's name; there it is thousands."""
-    monkeypatch.setattr(erase, "PER_EVENT", 1)
+    monkeypatch.setattr(fmt, "PER_ERASURE", 1)
     everyone_dies(stage(tmp_path, "an erasure"), halfway=False)
 
 

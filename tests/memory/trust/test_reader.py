@@ -156,7 +156,7 @@ def test_an_export_is_refused_while_there_are_words_that_the_program_may_not_rea
 def test_events_of_older_programs_are_a_persons_if_a_persons_surface_wrote_them_else_nobody_knows(person, door):
     person.paths.branch("by hand")
     old = door("agent", "mcp:old")
-    old._folder.ledger._before = None  # as an older program: it does not say who writes
+    old._folder.ledger._drafts._before = None  # as an older program: it does not say who writes
     old.paths.branch("by a program")
     said = old.remember("Ana prefers tea")
     server = door("human", "http:local")
