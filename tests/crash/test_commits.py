@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tallystick import Memory
+from tallystick.memory.pages import sync
 from tallystick.projections import database, table_set
 from tallystick.projections.tables import file, sqlite
 from tallystick.records.graph.nodes import MemoryNode
@@ -102,6 +103,7 @@ def test_wherever_one_dies_around_a_transaction_the_next_one_finds_what_the_ledg
         seen: list[int] = []
         with pytest.MonkeyPatch.context() as patch:
             stop_at(at, patch, seen)
+            patch.setattr(sync, "_AT_ONCE", 1e9)  # pages follow every write, however slow this machine is now
             with Memory(now, embedder="none") as m:
                 STORIES[story](m)
         count.write_text(str(len(seen)))
