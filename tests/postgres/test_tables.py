@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tallystick.ledger.postgres.connection import Database, LedgerCalls
 from tallystick.projections.tables.past import TablesAt
 from tallystick.projections.tables.postgres import TablesInPostgres
-from tallystick.projections.tables.sqlite import Position, TablesInRows
+from tallystick.projections.tables.sqlite import Position, TablesInSqlite
 from tallystick.records.event import Event
 from tallystick.state.tables import TablesInMemory
 from tests.projections.tables.test_rows import attached
@@ -56,7 +56,7 @@ def is_text(key: tuple) -> bool:
 
 @given(stories(), fields, fields)
 def test_all_three_give_the_same_answers_now_and_of_the_past(calls, what, one, after):
-    memory, sqlite, rows = TablesInMemory(), TablesInRows(), in_postgres(calls)
+    memory, sqlite, rows = TablesInMemory(), TablesInSqlite(), in_postgres(calls)
     every = (memory, sqlite, rows)
     plain = [each.table("plain") for each in every]
     kept = [each.kept("kept") for each in every]

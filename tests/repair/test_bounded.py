@@ -14,7 +14,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.folder import chain
 from tallystick.ledger.folder.chain import Chain
 from tallystick.projections.tables import rows
-from tallystick.projections.tables.sqlite import TablesInRows
+from tallystick.projections.tables.sqlite import TablesInSqlite
 from tallystick.records.errors import Busy
 from tallystick.repair import derived, scan, secrets
 from tallystick.repair.check import check
@@ -72,10 +72,10 @@ def test_the_events_are_read_once_for_all_that_is_compared(tmp_path, monkeypatch
 def test_without_room_for_temporary_files_a_check_says_so_and_calls_nothing_damaged(tmp_path, monkeypatch):
     root = filled(tmp_path / "memory", 20)
 
-    def full(_: TablesInRows, __: object) -> None:
+    def full(_: TablesInSqlite, __: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(TablesInRows, "save", full)
+    monkeypatch.setattr(TablesInSqlite, "save", full)
 
     with pytest.raises(Busy, match="temporary"):
         check(root)

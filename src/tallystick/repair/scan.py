@@ -31,7 +31,7 @@ from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names
 from tallystick.projections.tables.file import StateFile
-from tallystick.projections.tables.sqlite import TablesInRows
+from tallystick.projections.tables.sqlite import TablesInSqlite
 from tallystick.records.errors import Busy, Damaged, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
@@ -130,7 +130,7 @@ class Survey:
     state: State = field(init=False)
     links: Surveyor = field(init=False)  # the references between events
     _rows: StateFile = field(init=False)  # of the state: a temporary database
-    _names: TablesInRows = field(default_factory=TablesInRows)  # of the references, in the same database
+    _names: TablesInSqlite = field(default_factory=TablesInSqlite)  # of the references, in the same database
 
     def __post_init__(self) -> None:
         self._rows = StateFile(self.folder.state)

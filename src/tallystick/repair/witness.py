@@ -28,7 +28,7 @@ from tallystick.ledger.lock import Witness
 if TYPE_CHECKING:
     import sqlite3
 
-    from tallystick.projections.tables.sqlite import TablesInRows
+    from tallystick.projections.tables.sqlite import TablesInSqlite
 
 Bookmark = tuple[int, str] | None
 
@@ -82,7 +82,7 @@ def ledger_in_state(path: Path) -> str:
         return ""
 
 
-def difference(path: Path, tables: TablesInRows, but: Collection[str] = (), *, is_whole: bool = True) -> str:
+def difference(path: Path, tables: TablesInSqlite, but: Collection[str] = (), *, is_whole: bool = True) -> str:
     """The first table in which the rows of state.db are not these; empty if there is none. Both are read in order.
 
     `is_whole`: these follow from all events, and so does what was there before.

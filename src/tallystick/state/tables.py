@@ -104,7 +104,7 @@ class Tables(Protocol):
         """Declare a table whose rows are kept as they were after each event, where that can be done."""
 
     def prefetch(self, wanted: Sequence[tuple[Table[Any], Key]]) -> None:
-        """Read these rows of several tables at once, where that is a journey: they are about to be asked for."""
+        """Read rows of several tables at once, where each read is a round trip: they are about to be asked for."""
 
     def begin(self) -> None: ...
     def commit(self) -> None: ...
@@ -239,7 +239,7 @@ class TablesInMemory(Undo):
     kept = table
 
     def prefetch(self, wanted: Sequence[tuple[Table[Any], Key]]) -> None:
-        """They are here."""
+        """They are in memory."""
 
     def clear(self) -> None:
         for table in self.tables.values():

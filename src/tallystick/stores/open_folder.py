@@ -61,6 +61,7 @@ class OpenFolder(OpenLedger):
         with self.ledger.hold():
             pass
 
+
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:
     """Erase words from the pages too."""
     from tallystick.stores.page_files import cut_out  # only where something is erased

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from tallystick.projections.tables.past import TablesAt
 from tallystick.projections.tables.rows import KeptTable, Position
-from tallystick.projections.tables.sqlite import TablesInRows
+from tallystick.projections.tables.sqlite import TablesInSqlite
 from tallystick.records.event import Event
 from tallystick.state.state import PastState, State
 from tests.projections.index.ledgers import MadeUp, lessons, steps, walks
@@ -40,7 +40,7 @@ def written(state: State, event: Event) -> list[list[tuple]]:
 
 
 def in_rows() -> State:
-    tables = TablesInRows()
+    tables = TablesInSqlite()
     state = State(tables)
     attached(tables)
     return state

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 from hypothesis import given, strategies as st
 
-from tallystick.projections.tables.sqlite import SCHEMA, Position, TablesInRows
+from tallystick.projections.tables.sqlite import SCHEMA, Position, TablesInSqlite
 from tallystick.state.state import State
 from tallystick.state.tables import TUPLE, Part, TablesInMemory, decoded, encoded
 from tests.projections.index.ledgers import MadeUp, steps
@@ -23,7 +23,7 @@ acts = st.lists(
 )  # fmt: skip
 
 
-def attached(tables: TablesInRows) -> TablesInRows:
+def attached(tables: TablesInSqlite) -> TablesInSqlite:
     db = sqlite3.connect(":memory:", isolation_level=None)
     for statement in SCHEMA:
         db.execute(statement)
@@ -33,7 +33,7 @@ def attached(tables: TablesInRows) -> TablesInRows:
 
 @given(acts, fields, fields, fields)
 def test_both_give_the_same_answers(what, one, two, after):
-    memory, rows = TablesInMemory(), TablesInRows()
+    memory, rows = TablesInMemory(), TablesInSqlite()
     tables = [memory.table("t"), rows.table("t")]
     attached(rows)
     for act, *given_ in what:
@@ -68,7 +68,7 @@ def test_a_key_comes_back_from_its_string(key):
 
 @given(steps(), st.integers(1, 5))
 def test_a_state_in_rows_is_the_state_in_memory(story, often):
-    made, kept = MadeUp.of(story), TablesInRows()
+    made, kept = MadeUp.of(story), TablesInSqlite()
     state = State(kept)
     attached(kept)
     for number, event in enumerate(made.events):
@@ -80,7 +80,7 @@ def test_a_state_in_rows_is_the_state_in_memory(story, often):
 
 
 def test_rows_are_read_in_parts_and_by_many_keys_at_once():
-    kept = TablesInRows()
+    kept = TablesInSqlite()
     table = kept.table("t", TUPLE)
     attached(kept)
     for number in range(2500):
@@ -94,7 +94,7 @@ def test_rows_are_read_in_parts_and_by_many_keys_at_once():
 
 
 def test_what_others_wrote_is_read_again():
-    kept = TablesInRows()
+    kept = TablesInSqlite()
     table = kept.table("t")
     attached(kept)
     table.set("a", 1)
@@ -108,7 +108,7 @@ def test_what_others_wrote_is_read_again():
 
 
 def test_a_failed_save_changes_nothing_and_can_be_done_again():
-    kept = TablesInRows()
+    kept = TablesInSqlite()
     table = kept.table("t")
     attached(kept)
     table.set("a", 1)

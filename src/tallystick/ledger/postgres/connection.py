@@ -32,8 +32,7 @@ Rows = list[tuple[Any, ...]]
 _PASS = 600  # seconds that a pass is valid; it is replaced after half of them
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _PASSING = (  # the same call may succeed in a moment
-    pg.SerializationFailure, pg.DeadlockDetected, pg.AdminShutdown, pg.CrashShutdown, pg.CannotConnectNow,
-    pg.TooManyConnections,
+    pg.SerializationFailure, pg.DeadlockDetected, pg.CannotConnectNow, pg.TooManyConnections,
 )  # fmt: skip
 # The types of the values of each function, after the ledger and its pass.
 _TAKES = {

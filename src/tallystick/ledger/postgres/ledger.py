@@ -253,7 +253,7 @@ class PostgresLedger(PostgresReader):
         asked = key.decode("utf-8", "replace") if isinstance(key, bytes) else ""
         return OutcomeUnknown(
             f"the connection to {self.place} was lost while it was written: it may be recorded or not;"
-            " say it again with the same request key", asked,
+            " ask again with the same request key", asked,
         )  # fmt: skip
 
     @contextmanager

@@ -88,6 +88,7 @@ class Looked(NamedTuple):
 class PostgresReader:
     """A ledger in a database, open, and its state. `protocol.Ledger` says what its calls promise."""
 
+    trouble: TallystickError | None
     first = 0  # every event is here
     began = -1  # the rows follow from all of them
 
@@ -96,7 +97,7 @@ class PostgresReader:
     ) -> None:  # fmt: skip
         self.place, self.dead = f"{database.place}?ledger={name}", ""
         self.state, self._rows = state, rows
-        self.standing, self.trouble = LedgerMetadata(), None  # type: LedgerMetadata, TallystickError | None
+        self.standing, self.trouble = LedgerMetadata(), None
         self.writable, self._is_read_only = not read_only, read_only
         self._tree = Range()
         self._kept = Kept(NOTHING, 0, b"", frozenset())

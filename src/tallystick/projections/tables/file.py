@@ -19,7 +19,7 @@ from tallystick.projections.database import inode_of, transaction
 from tallystick.projections.table_set import LOST, SET_POSITION, Bookmark, TableSet
 from tallystick.projections.tables.rows import SHAPE, Recorded
 from tallystick.projections.tables.sealed import SealedRows
-from tallystick.projections.tables.sqlite import SCHEMA, TablesInRows
+from tallystick.projections.tables.sqlite import SCHEMA, TablesInSqlite
 from tallystick.records.errors import NotWritten
 from tallystick.records.event import Event, Position
 
@@ -44,7 +44,7 @@ class StateFile:
     """The rows of a state in a folder. The ledger's lock says who may write, and `StateStore` what calls promise."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.tables = path, TablesInRows()
+        self.path, self.tables = path, TablesInSqlite()
         self._db: sqlite3.Connection | None = None
         self._inode = -1  # of the file that is attached; -1: none is, or a temporary one
         self._version = -1  # SQLite's own, which rises when others write

@@ -425,7 +425,7 @@ class RowTables(Undo):
         )
 
     def prefetch(self, wanted: Sequence[tuple[Table[Any], Key]]) -> None:
-        """They are near enough."""
+        """A read by key is cheap here."""
 
     def clear(self) -> None:
         """Empty all tables, in the database too."""

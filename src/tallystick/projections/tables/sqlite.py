@@ -87,7 +87,7 @@ _CURRENT, _PAST = _Statements.of(_now), _Statements.of(_at)
 class SqliteRows:
     """The rows of one database, or as they were after event `last`."""
 
-    def __init__(self, owner: TablesInRows, last: int | None = None) -> None:
+    def __init__(self, owner: TablesInSqlite, last: int | None = None) -> None:
         self._owner, self._rows = owner, owner.rows
         self._sql = _CURRENT if last is None else _PAST
         self._last = () if last is None else (last,)
@@ -119,7 +119,7 @@ class SqliteRows:
         return SqliteRows(self._owner, last)
 
 
-class TablesInRows(RowTables):
+class TablesInSqlite(RowTables):
     """The tables of one state, as rows of the database that is attached once they are declared."""
 
     db: sqlite3.Connection
