@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from datetime import timedelta
 from statistics import median
@@ -20,6 +21,19 @@ from tests.memory.paged import folder_in, is_settled, page_at
 def test_a_single_remember_has_its_page_written_in_the_same_call(memory):
     memory.remember("one", about="person-ana")
     assert "\none\n" in page_at(memory, "person-ana.md").read_text()
+
+
+def test_whoever_wants_the_ledger_does_not_keep_the_pages_from_one_who_has_it(memory):
+    files = memory._services.page_files
+    files.close()
+    with memory._folder.ledger.turn():
+        waiting = threading.Thread(target=files.behind)
+        waiting.start()
+        time.sleep(0.1)
+        assert files._lock.acquire(timeout=10)
+        files._lock.release()
+    waiting.join(10)
+    assert not waiting.is_alive()
 
 
 @pytest.mark.parametrize("idle", [0, 3600])

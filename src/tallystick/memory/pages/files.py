@@ -91,7 +91,7 @@ class PagesAt(Follower[PagesFile]):
 
     def behind(self) -> int:
         """The number of events that the rows lack."""
-        with self._lock:
+        with self.ledger.turn(), self._lock:
             return self.ledger.head.seq - self._open().bookmark().seq
 
     def _made(self, path: Path | str, *, writable: bool = True) -> PagesFile:
