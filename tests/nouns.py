@@ -33,6 +33,7 @@ LEFT_OUT = {  # what is not offered asynchronously, and why
     "batch": "it belongs to a thread, and calls of many would come in between",
     "close": "it is offered by itself, and ends the thread",
     "embedder": "it is read, not called",
+    "folder": "`status` tells it",
     "mark_withheld": "it is for servers, which serve whoever asks",
     "masked": "it speaks of the last call, and others come in between; what was masked is gone from what is returned",
     "on": "calls take a `path`",

@@ -5,6 +5,7 @@ import pytest
 from tallystick import Memory
 from tallystick.memory.settings import locate
 from tallystick.records.episode import Episode
+from tallystick.records.errors import NotFound
 from tests.refusals import refuses
 
 HELD = "Ana prefers tea over coffee"
@@ -102,13 +103,21 @@ def test_the_belief_is_meant_where_an_episode_has_the_same_name(m):
     assert m.forget("same").status == "tombstone"
 
 
-@pytest.mark.parametrize("address", ["postgresql://ana:secret@host/db", "sqlite:///x.db", "https://x", "file:///tmp/x"])
+@pytest.mark.parametrize("address", ["sqlite:///ana:secret@x", "sqlite:///x.db", "https://x", "file:///tmp/x"])
 def test_an_address_is_no_folder_and_its_password_is_not_repeated(home, address, monkeypatch):
     with refuses("unsupported", "://…") as said:
         Memory(address)
     monkeypatch.setenv("TALLYSTICK_HOME", address)
     with refuses("unsupported", "TALLYSTICK_HOME"):
         locate()
+
+    assert "secret" not in str(said.value)
+    assert list(home.parent.iterdir()) == [home]
+
+
+def test_the_password_of_a_database_is_not_repeated(home):
+    with pytest.raises(NotFound, check=lambda error: "host/db" in str(error)) as said:
+        Memory("postgresql://ana:secret@host/db?ledger=notes")
 
     assert "secret" not in str(said.value)
     assert list(home.parent.iterdir()) == [home]

@@ -8,10 +8,11 @@ import psycopg
 import pytest
 
 from tallystick.ledger.postgres import migrate as migrating
+from tallystick.ledger.postgres.address import parts_of
 from tallystick.ledger.postgres.migrate import create_ledger, migrate, parts
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.records.errors import NotFound, NotWritable, Refused
-from tallystick.stores.open_database import OpenDatabase, parts_of
+from tallystick.stores.open_database import OpenDatabase
 
 
 @pytest.fixture

@@ -119,7 +119,7 @@ def test_what_forgets_to_say_which_ledger_sees_its_own(cluster, ledgers, app):
     mine, _ = ids_of(ledgers)
     with cluster.owner() as db:
         tables = [row[0] for row in db.execute(TABLES).fetchall() if "tallystick_app=" in row[3]]
-    assert len(tables) == 8
+    assert len(tables) == 7
     for table in tables:
         seen = {row[0].hex for row in within(cluster, app, mine, f"SELECT ledger FROM {table}")}
         assert seen <= {mine}, table

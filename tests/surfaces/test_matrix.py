@@ -499,6 +499,7 @@ _EDITED = "an edit of a file is a person's: whoever can write in the folder can 
 LEFT_OUT = {
     "apply": _AS_ITS_ACTION, "propose": _AS_ITS_ACTION, "batch": "what is done in it is judged", "close": _DERIVED,
     "rebuild_index": _DERIVED, "embed": _DERIVED, "ledger.note_erasures": "it tells the pin what the ledger says",
+    "replace_settings": "only a person sets the policy",
     "pages.sync": _EDITED, "pages.rebuild": _EDITED, "receipts.flush": "it writes what recall has kept",
     "receipts.keep": "what tools and the web ask for leaves no receipt", "on": "the same memory, on a path",
     "facts.together": "what is done in it is judged", "test": "it records what questions were answered with",
@@ -512,7 +513,8 @@ READS = """
     graph.export_envelope graph.export_to graph.find_same graph.list_edges graph.list_events graph.list_nodes
     graph.list_paths graph.list_profiles graph.load_edge graph.load_node graph.load_path graph.load_profile
     graph.neighbours graph.proposals graph.resolve graph.shortest_path graph.show graph.would_import history
-    is_shown ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
+    folder is_shown settings_text
+    ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
     ledger.is_doubted ledger.pin_path ledger.proof ledger.size
     ledger.verifier_key ledger.verify log log_page content_version mark_withheld masked matrix pages.folder
     pages.compactions pages.get_schema

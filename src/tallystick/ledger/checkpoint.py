@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.ledger.disk import Disk, ensure_folder, replace
-from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness
+from tallystick.ledger.lock import PIN, HeadPin, Lock, Witness, name_of
 from tallystick.records.errors import Damaged, NotFound, Refused, RolledBack
 
 if TYPE_CHECKING:  # heavy, and only needed once something was signed
@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # heavy, and only needed once something was signed
     from tallystick.ledger.scan import Roots
     from tallystick.ledger.signed_note import Checkpoint, Signer, Verifier
 
-IN_FOLDER = "the checkpoint in the folder"
+IN_FOLDER, IN_DATABASE = BESIDE = "the checkpoint in the folder", "the checkpoint in the database"
 _LEDGER = re.compile(r"[0-9a-f]{32}")
 
 
@@ -42,6 +42,7 @@ class Claim(NamedTuple):
     doubt: str = ""
     ledger: str = ""  # the id of the ledger that was signed
     path: Path | None = None  # of the file that has it
+    note: str = ""  # its text, if it is not in a file
 
 
 class Keyring:
@@ -75,8 +76,8 @@ class Keyring:
     def _key_path(self, ledger: str) -> Path:
         return self._keys / f"{safe_name(ledger)}.key"
 
-    def head(self, root: Path) -> HeadPin:
-        """The pin of the last event of the ledger at `root`."""
+    def head(self, root: Path | str) -> HeadPin:
+        """The pin of the last event of the ledger in that folder, or at that place in a database."""
         return HeadPin(self._pins, root)
 
     def pin_path(self, ledger: str) -> Path:
@@ -89,7 +90,7 @@ class Keyring:
             return None
         return opened(verifier, self.pin_path(ledger))
 
-    def set_pin(self, ledger: str, note: str, root: Path, *, repin: bool = False) -> None:
+    def set_pin(self, ledger: str, note: str, root: Path | str, *, repin: bool = False) -> None:
         """Keep `note`, and the folder of its ledger. A pin that has seen more stays, unless `repin`."""
         from tallystick.ledger.signed_note import Checkpoint
 
@@ -99,7 +100,8 @@ class Keyring:
             if pinned is None or pinned.size <= size:
                 replace(self._disk, self.pin_path(ledger), note.encode())
             replace(self._disk, self._place(root), f"{ledger}\n".encode())
-            replace(self._disk, self._pins / f"{ledger}.home", os.fsencode(root.resolve()))
+            if isinstance(root, Path):
+                replace(self._disk, self._pins / f"{ledger}.home", os.fsencode(root.resolve()))
 
     @contextmanager
     def _alone(self, folder: Path) -> Iterator[None]:
@@ -112,7 +114,7 @@ class Keyring:
         finally:
             lock.close()
 
-    def ledger_at(self, root: Path) -> str:
+    def ledger_at(self, root: Path | str) -> str:
         """The id of the ledger that was last pinned at a folder; empty if none was."""
         return _read(self._place(root)).decode().strip()
 
@@ -121,8 +123,8 @@ class Keyring:
         home = _read(self._pins / f"{safe_name(ledger)}.home")
         return Path(os.fsdecode(home)) if home else None
 
-    def _place(self, root: Path) -> Path:
-        name = sha256(os.fsencode(root.resolve())).hexdigest()[:32]
+    def _place(self, root: Path | str) -> Path:
+        name = sha256(name_of(root)).hexdigest()[:32]
         return self._pins / f"{name}.place"
 
     def erased(self, ledger: str) -> set[str]:
@@ -172,7 +174,7 @@ def opened(verifier: Verifier, path: Path) -> Checkpoint:
         raise Damaged(f"{path} cannot be trusted: {why}") from None
 
 
-def take(ledger: Ledger, root: Path, keyring: Keyring, *, repin: bool = False) -> str:
+def take(ledger: Ledger, root: Path | str, keyring: Keyring, *, repin: bool = False) -> str:
     """Sign the ledger at `root` as it is now; keep the note beside it, and pin it. Returns the note.
 
     Raises RolledBack if the ledger does not contain what was pinned before, unless `repin`.
@@ -206,16 +208,43 @@ def _refuse_another(ledger: Ledger, pinned: Checkpoint) -> None:
         raise RolledBack(f"{lost}: event {last} is not the pinned one; run `tallystick check`")
 
 
-def witnesses(root: Path, ledger: str, keyring: Keyring) -> list[Witness]:
+def witnesses(root: Path | str, ledger: str, keyring: Keyring) -> list[Witness]:
     """The pins of the ledger at `root`, and of the one that should be there if it is another."""
     names = dict.fromkeys(name for name in (ledger, keyring.ledger_at(root)) if name)
     return [claim_of(pin, PIN).witness for pin in map(keyring.pin, names) if pin]
 
 
-def claim_of(checkpoint: Checkpoint, name: str, path: Path | None = None) -> Claim:
+def claim_of(checkpoint: Checkpoint, name: str, path: Path | None = None, note: str = "") -> Claim:
     """The claim of a checkpoint, by the name of its place."""
     seen, ledger = Witness(checkpoint.size - 1, checkpoint.head, name=name), checkpoint.origin.rpartition("/")[2]
-    return Claim(seen, checkpoint.root, name != IN_FOLDER, ledger=ledger, path=path)
+    return Claim(seen, checkpoint.root, name not in BESIDE, ledger=ledger, path=path, note=note)
+
+
+def pinned(ledgers: Iterable[str], keyring: Keyring) -> Iterator[Claim]:
+    """The pins of these ledgers, as far as they have one."""
+    for ledger in dict.fromkeys(filter(is_ledger_id, ledgers)):
+        yield from in_file(ledger, keyring.pin_path(ledger), PIN, keyring)
+
+
+def in_file(ledger: str, path: Path, name: str, keyring: Keyring) -> Iterator[Claim]:
+    """The checkpoint in a file, if there is one, and a key of that ledger."""
+    verifier = keyring.verifier(ledger)
+    if verifier is not None and path.exists():
+        try:
+            yield claim_of(opened(verifier, path), name, path)
+        except Damaged as error:
+            yield Claim(Witness(-1, "", name=name), None, name not in BESIDE, str(error), path=path)
+
+
+def brought_claim(ledger: str, keyring: Keyring | None, note: str, key: str) -> Claim:
+    """A checkpoint that somebody brought, checked by their key or by the one that is here."""
+    from tallystick.ledger.signed_note import NoteError, Verifier
+
+    try:
+        verifier = Verifier(key) if key else verifier_of(ledger, keyring)
+        return claim_of(verifier.open(note), "the checkpoint that was given")
+    except NoteError as error:
+        raise Refused(f"invalid checkpoint: {error}", "proof") from None
 
 
 def disagreement(claim: Claim, last: int, hash_at: Callable[[int], str | None], roots: Roots) -> str:

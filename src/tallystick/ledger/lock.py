@@ -273,6 +273,11 @@ def only_one(folder: Path, lock: Lock) -> Iterator[bool]:
         os.close(fd)
 
 
+def name_of(root: Path | str) -> bytes:
+    """The name of a ledger's place: of its folder, or that in a database."""
+    return root.encode() if isinstance(root, str) else os.fsencode(root.resolve())
+
+
 class HeadPin:
     """The head of the ledger at `root`, kept outside its folder: the last event that this user's programs wrote there.
 
@@ -282,8 +287,8 @@ class HeadPin:
     be read, so nothing is lost if it is removed, or cannot be written.
     """
 
-    def __init__(self, pins: Path, root: Path) -> None:
-        self.path = pins / f"{sha256(os.fsencode(root.resolve())).hexdigest()[:32]}.head"
+    def __init__(self, pins: Path, root: Path | str) -> None:
+        self.path = pins / f"{sha256(name_of(root)).hexdigest()[:32]}.head"
         self._fd, self._is_off = -1, False
 
     def read(self, ledger: str) -> Witness | None:

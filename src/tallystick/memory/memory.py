@@ -1,4 +1,4 @@
-"""`Memory`: everything of a memory folder, in one object.
+"""`Memory`: everything of a memory, in one object.
 
 Every write is decided on what is known at that moment, recorded in the ledger and on disk before the call returns.
 Every read includes what other processes wrote. Results are the caller's own copies.
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tallystick.decide.gate import gate
+from tallystick.ledger.settings_file import GivenText
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
 from tallystick.memory.maintenance.ledger import LedgerService
@@ -52,16 +53,20 @@ if TYPE_CHECKING:
 
 @answering
 class Memory(ReadableMemory):
-    """A memory folder, open. Made on first use; see `settings.locate` for which folder is meant."""
+    """A memory, open: a folder, made on first use, or a ledger in PostgreSQL, by its address.
+
+    See `settings.find` for which is meant if none is named.
+    """
 
     def __init__(
         self, path: str | Path | None = None, *, user: str = OWNER, by: str = "python:local", trust: str = "human",
-        durability: str | None = None, clock: Clock = system_clock, read_only: bool = False,
+        durability: str | None = None, clock: Clock | None = None, read_only: bool = False,
         notify: Callable[[str], None] | None = None, embedder: Embedder | str | None = None,
     ) -> None:  # fmt: skip
         """`notify` receives a line about what the memory did by itself, such as rebuilding its index. Default: a log.
 
-        `embedder` is an object of yours, or a name as in `tallystick.toml`, which it overrides.
+        Without a `clock`, the time is that of this machine, or of the database. `embedder` is an object of yours, or a
+        name as in `tallystick.toml`, which it overrides.
         """
         super().__init__(Services(
             path, embedder, user=user, by=by, trust=trust, durability=durability, clock=clock, read_only=read_only,
@@ -71,7 +76,7 @@ class Memory(ReadableMemory):
             self.mark_withheld()
 
     def close(self) -> None:
-        """Close the folder. Everything that was acknowledged is on disk already."""
+        """Close it. Everything that was acknowledged is on disk already."""
         self._services.close()
 
     def __enter__(self) -> Memory:
@@ -81,11 +86,11 @@ class Memory(ReadableMemory):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Memory {self.folder} of {self.user}>"
+        return f"<Memory {self.place} of {self.user}>"
 
     @property
     def trouble(self) -> str:
-        """What is wrong with the folder, if anything. Until it is repaired, its undamaged part can only be read."""
+        """What is wrong with the memory, if anything. Until it is repaired, its undamaged part can only be read."""
         return str(self._folder.ledger.trouble or "")
 
     @property
@@ -116,6 +121,22 @@ class Memory(ReadableMemory):
     def policy(self) -> Policy:
         """The policy in force: the rules of `tallystick.toml`, and below them the defaults."""
         return self._context.gate.policy
+
+    def settings_text(self) -> str:
+        """The settings and the policy, as TOML; empty if nothing is set. `settings.TEMPLATE` lists what there is."""
+        return self._folder.settings.text()
+
+    def replace_settings(self, text: str) -> None:
+        """Set other settings, for everybody. Refused, and nothing is changed, if they cannot be read. The policy holds
+        from the next write on, the rest once a memory is opened again."""
+        if self.trust != "human":
+            raise NotApproved("only a person can change the settings", "refused")
+        from tallystick.memory.core.policy_reader import parse
+
+        checked = GivenText(text)
+        settings.read_settings(checked)
+        parse((checked.read() or {}).get("policy", {}))
+        self._folder.settings.replace(text)
 
     # -- concepts ------------------------------------------------------------------------------------------------------
 
@@ -284,8 +305,8 @@ class Memory(ReadableMemory):
         """
         from tallystick.memory.maintenance.erase import erase
 
-        pages, graph_of = self._services.page_writer, self._services.graph_of
-        return erase(self._context, self.episodes, pages, graph_of, names, self._user(user), path)
+        pages = self._services.page_writer if self._folder.root else None
+        return erase(self._context, self.episodes, pages, self._services.graph_of, names, self._user(user), path)
 
     @contextmanager
     def batch(self) -> Iterator[Memory]:
@@ -425,9 +446,10 @@ class Memory(ReadableMemory):
         the graph, if there are any.
         """
         self._services.graph_index.rebuild()
-        if pages and self._folder.ledger.writable:
-            self.pages.rebuild()
-        self._services.audit_file.rebuild()
+        if self._folder.root:
+            if pages and self._folder.ledger.writable:
+                self.pages.rebuild()
+            self._services.audit_file.rebuild()
         return self._context.index.rebuild(on_progress).seq + 1
 
     def _is_episode(self, name: str, user: str, path: str) -> bool:

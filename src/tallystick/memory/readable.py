@@ -23,6 +23,7 @@ from tallystick.records.errors import Busy, Refused
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
 from tallystick.records.recall import Frame, Query
+from tallystick.stores.open_folder import in_folder
 
 if TYPE_CHECKING:
     from tallystick.memory.facts.consolidate import ConsolidationService
@@ -55,7 +56,12 @@ class ReadableMemory:
     def __init__(self, services: Services) -> None:
         context = services.context
         self._services, self._context, self._folder = services, context, context.folder
-        self.user, self.folder, self._user = context.user, context.root, context.user_or_owner
+        self.user, self.place, self._user = context.user, context.folder.place, context.user_or_owner
+
+    @property
+    def folder(self) -> Path:
+        """The folder that it is in. Refused, if it is in a database: `place` says where that is."""
+        return in_folder(self._folder, "this").root
 
     @property
     def embedder(self) -> str:

@@ -16,6 +16,7 @@ from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.recall.receipts import ReceiptStore
 from tallystick.records.errors import Busy, Unfinished
 from tallystick.records.event import Event
+from tallystick.stores.open_folder import in_folder
 
 if TYPE_CHECKING:
     from tallystick.memory.graph.graph import GraphAt, GraphService
@@ -68,7 +69,8 @@ class Services:
 
     @cached_property
     def audit_file(self) -> AuditFile:
-        return AuditFile(self.context.folder, is_on=self.context.settings.audit, notify=self.context.notify)
+        folder = in_folder(self.context.folder, "an audit file")
+        return AuditFile(folder, is_on=self.context.settings.audit, notify=self.context.notify)
 
     @cached_property
     def ledger(self) -> LedgerService:
@@ -95,10 +97,16 @@ class Services:
 
         return GraphService(self.graph_index, self.context.gate, user, self.after_erasing)
 
+    @property
+    def _has_files(self) -> bool:
+        """Whether it is in a folder, where files follow what is written."""
+        return self.context.folder.root is not None
+
     def _after_writing(self, events: list[Event]) -> None:
-        self.context.index.follow(events)
-        self.page_writer.follow(events)
-        self.audit_file.follow(events)
+        if self._has_files:
+            self.context.index.follow(events)
+            self.page_writer.follow(events)
+            self.audit_file.follow(events)
         if "graph_index" in self.__dict__:
             self.graph_index.follow(events)
 
@@ -112,6 +120,8 @@ class Services:
                 f"erased, but the pinned checkpoint was not updated ({why}); run `tallystick ledger checkpoint`"
             )
         self.context.echoes.forget()
+        if not self._has_files:
+            return
         self.context.index.grow_back()
         self.page_writer.look_at_all()
         self.audit_file.follow(())
@@ -119,7 +129,7 @@ class Services:
 
     def sweep(self, otherwise: str) -> None:
         """Remove the vectors of what is no longer here. Unfinished, if that fails: the next recall does it."""
-        place = self.context.root / "vectors"
+        place = in_folder(self.context.folder, "this").root / "vectors"
         try:
             if place.is_dir():
                 self.recall.sweep()

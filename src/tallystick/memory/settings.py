@@ -1,8 +1,8 @@
 """Where a memory lives and how it is set: the only place that reads the environment.
 
-The folder: a path that was given; else `$TALLYSTICK_HOME`; else the nearest `.tallystick/` up the tree; else
-`~/.tallystick`. Keys and pins live outside every memory folder, so that whoever changes a folder does not change its
-witness too.
+The place is a folder or the address of a ledger in a database: the one that was given; else `$TALLYSTICK_HOME`; else
+the nearest `.tallystick/` up the tree; else `~/.tallystick`. Keys and pins live outside every memory, so that whoever
+changes it does not change its witness too.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import math
 import os
 import re
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tallystick.ledger.settings_file import brief, read_toml
+from tallystick.ledger.postgres.address import is_address
+from tallystick.ledger.settings_file import SettingsFile, SettingsText, brief
 from tallystick.records.errors import NotFound, Refused
 
 if TYPE_CHECKING:
@@ -96,6 +98,13 @@ def locate(path: str | Path | None = None) -> Path:
     return _own_home() / NAME
 
 
+def find(path: str | Path | None = None) -> Path | str:
+    """The folder of the memory, or the address of its ledger in a database."""
+    if path is None and is_address(home := os.environ.get("TALLYSTICK_HOME")):
+        return str(home)
+    return str(path) if is_address(path) else locate(path)
+
+
 def place_of(given: str | Path) -> Path:
     """The place that a person named. NotFound, if it begins with a home that nobody has."""
     try:
@@ -123,29 +132,29 @@ def _folder(path: str | Path, what: str) -> Path:
     return place_of(path)
 
 
-def read_settings(folder: Path) -> Settings:
-    """The settings of a folder; defaults where it has none."""
-    path = folder / "tallystick.toml"
+def read_settings(text: SettingsText | Path) -> Settings:
+    """The settings of a folder, or of a text; defaults where there is none."""
+    text = SettingsFile(text / "tallystick.toml") if isinstance(text, Path) else text
     try:
-        raw = read_toml(path)
+        raw = text.read()
     except ValueError as error:
-        raise Refused(f"{path} cannot be read: {error}; fix it, or move it away", "file") from None
-    return Settings() if raw is None else _settings(raw, path)
+        raise Refused(f"{text.place} cannot be read: {error}; fix it, or move it away", "file") from None
+    return Settings() if raw is None else _settings(raw, text.place)
 
 
-def _settings(raw: dict[str, Any], path: Path) -> Settings:
+def _settings(raw: dict[str, Any], place: str) -> Settings:
     if not isinstance(raw.get("policy", {}), dict):
         raw = {**raw, "policy": {}}  # reported when something is to be written; reading goes on
     found: dict[str, Any] = {}
-    for place, (field, is_right, needed) in _FIELDS.items():
-        section, _, name = place.partition(".")
+    for key, (field, is_right, needed) in _FIELDS.items():
+        section, _, name = key.partition(".")
         table = raw.get(section, {})
         if not isinstance(table, dict):
-            raise Refused(f"{path}: [{section}] must be a section on its own line, not {brief(table)}", "file")
+            raise Refused(f"{place}: [{section}] must be a section on its own line, not {brief(table)}", "file")
         if name in table:
             value = table[name]
             if not is_right(value):
-                raise Refused(f"{path}: {place} must be {needed}, not {brief(value)}", "file")
+                raise Refused(f"{place}: {key} must be {needed}, not {brief(value)}", "file")
             found[field] = tuple(value) if isinstance(value, list) else value
     return Settings(**found)
 
@@ -212,6 +221,24 @@ def _machines_zone() -> str:
         return os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
     except OSError:
         return ""
+
+
+def pass_key(place: str) -> str:
+    """The key by which this user's programs show a database that they may open its ledgers."""
+    if given := os.environ.get("TALLYSTICK_PASS_KEY"):
+        return given
+    try:
+        return pass_key_path(place).read_text("utf-8")
+    except FileNotFoundError:
+        raise NotFound(
+            f"no pass key for {place} here; `tallystick init` with its owner's address makes one,"
+            " or set TALLYSTICK_PASS_KEY"
+        ) from None
+
+
+def pass_key_path(place: str) -> Path:
+    """The file of that key."""
+    return keys_folder() / f"{sha256(place.encode()).hexdigest()[:32]}.pass"
 
 
 def embedder_key() -> str:

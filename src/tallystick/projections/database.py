@@ -198,17 +198,17 @@ def peek(path: Path, ledger: str = "") -> tuple[int, str] | None:
     return row[0], row[1]
 
 
-def has_followed(path: Path, name: str) -> bool:
+def has_followed(path: Path | str, name: str) -> bool:
     return _first_row(path, "SELECT 1 FROM positions WHERE name = ?", name) is not None
 
 
-def entities(path: Path, user: str) -> int | None:
+def entities(path: Path | str, user: str) -> int | None:
     """The number of entities that a user's beliefs were ever about, in the index; None if that is unknown."""
     row = _first_row(path, _ENTITIES, user)
     return int(row[0]) if row else None
 
 
-def _first_row(path: Path, statement: str, *values: str) -> tuple[Any, ...] | None:
+def _first_row(path: Path | str, statement: str, *values: str) -> tuple[Any, ...] | None:
     if not os.path.exists(path):
         return None
     try:

@@ -23,7 +23,7 @@ from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.folder.recover import is_prepared
 from tallystick.ledger.folder.verify import verify
 from tallystick.ledger.lock import Witness, read_locked
-from tallystick.ledger.settings_file import read_toml
+from tallystick.ledger.settings_file import SettingsFile
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, TallystickError
 from tallystick.records.progress import Progress
@@ -279,7 +279,7 @@ def _around_the_chain(look: Look) -> Iterator[Finding]:
     for place, why in look.forged:
         yield found("checkpoint-bad", place, why)
     try:
-        read_toml(folder.settings)
+        SettingsFile(folder.settings).read()
     except ValueError as error:
         yield found("settings-unreadable", folder.settings.name, str(error))
     if survey.state_differs and not (survey.flaws or survey.standing.erasing or survey.standing.strange):

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.settings_file import read_toml
+from tallystick.ledger.settings_file import SettingsFile
 from tallystick.records.display import counted
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found, limited
@@ -70,7 +70,7 @@ class SecretReader:
 def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
     """The kinds to keep; True for all. Settings that cannot be read keep none; they are a finding of their own."""
     try:
-        kept = (read_toml(folder.settings) or {}).get("policy", {}).get("keep_secrets", [])
+        kept = (SettingsFile(folder.settings).read() or {}).get("policy", {}).get("keep_secrets", [])
     except (ValueError, AttributeError):
         return []
     return True if kept is True else kept if isinstance(kept, list) else []

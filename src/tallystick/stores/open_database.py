@@ -5,38 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from tallystick.ledger.checkpoint import IN_DATABASE, Claim, brought_claim, claim_of, pinned
+from tallystick.ledger.lock import Witness
+from tallystick.ledger.postgres.address import parts_of
+from tallystick.ledger.settings_file import parse_toml
 from tallystick.projections.tables.postgres import TablesInPostgres
 from tallystick.records.errors import Refused
 from tallystick.state.state import State
 from tallystick.stores.open_ledger import OpenLedger
 
 if TYPE_CHECKING:  # psycopg is loaded where a database is opened
+    from tallystick.ledger.checkpoint import Keyring
     from tallystick.ledger.postgres.connection import Database
+    from tallystick.ledger.postgres.ledger import PostgresLedger
+    from tallystick.records.progress import Progress
+    from tallystick.records.report import Report
 
-SCHEMES = ("postgresql", "postgres")
 INSTALL = "pip install '.[postgres]' in a checkout"
-
-
-def is_address(place: object) -> bool:
-    """True if it is the address of a database, and not a path."""
-    return isinstance(place, str) and place.partition("://")[0] in SCHEMES
-
-
-def parts_of(address: str) -> tuple[str, str]:
-    """The address of the database, and the name of the ledger in it. Refused, if it names none."""
-    url = urlsplit(address)
-    given = parse_qsl(url.query, keep_blank_values=True)
-    names = [value for name, value in given if name == "ledger"]
-    if len(names) != 1 or not names[0]:
-        raise Refused("the address names no ledger; write it like postgresql://user@host/database?ledger=NAME", "name")
-    rest = urlencode([(name, value) for name, value in given if name != "ledger"])
-    return urlunsplit(url._replace(query=rest)), names[0]
 
 
 class OpenDatabase(OpenLedger):
     """One open ledger of a database. Options are those of the ledger."""
+
+    settings: SettingsRow
 
     def __init__(
         self, address: str, key: str, *, zone: Callable[[], tzinfo] | None = None, database: Database | None = None,
@@ -50,16 +42,48 @@ class OpenDatabase(OpenLedger):
             from tallystick.ledger.postgres.passes import PassKey
         except ImportError as error:
             raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
-        place, name = parts_of(address)
+        self._address, (place, self._name) = address, parts_of(address)
         self._database, self._is_own = database or Database(place, PassKey.parse(key)), database is None
         tables = TablesInPostgres()
         state = State(tables)
         try:
-            ledger = PostgresLedger(self._database, name, state, tables, **options)
+            ledger = PostgresLedger(self._database, self._name, state, tables, **options)
         except BaseException:
             self._close_database()
             raise
+        self.place, self.settings = ledger.place, SettingsRow(ledger)
         super().__init__(ledger, state, tables, zone)
+
+    def may_be_written(self) -> bool:
+        return self.settings.ledger.is_open
+
+    def again(self) -> OpenDatabase:
+        return OpenDatabase(self._address, "", database=self._database, by=self.ledger.by)
+
+    def verify(
+        self, keyring: Keyring | None, brought: tuple[str, str], *,
+        processes: int,  # noqa: ARG002
+        on_progress: Progress | None,
+    ) -> Report:  # fmt: skip
+        from tallystick.ledger.postgres.verify import verify
+
+        claims = self.claims(keyring) if keyring else []
+        if brought[0]:
+            claims.append(brought_claim(self.ledger.standing.ledger, keyring, *brought))
+        return verify(self._database, self._name, checkpoints=claims, on_progress=on_progress)
+
+    def claims(self, keyring: Keyring) -> list[Claim]:
+        from tallystick.ledger.signed_note import NoteError
+
+        ledger = self.ledger.standing.ledger
+        found, verifier = list(pinned((ledger, keyring.ledger_at(self.place)), keyring)), keyring.verifier(ledger)
+        for note in self.settings.ledger.checkpoints()[:1] if verifier else ():
+            assert verifier is not None
+            try:
+                found.append(claim_of(verifier.open(note), IN_DATABASE, note=note))
+            except NoteError as error:
+                found.append(Claim(Witness(-1, "", name=IN_DATABASE), doubt=f"it cannot be trusted: {error}"))
+        return found
 
     def close(self) -> None:
         super().close()
@@ -68,3 +92,28 @@ class OpenDatabase(OpenLedger):
     def _close_database(self) -> None:
         if self._is_own:
             self._database.close()
+
+
+class SettingsRow:
+    """The text of the settings in the database."""
+
+    def __init__(self, ledger: PostgresLedger) -> None:
+        self.ledger = ledger
+
+    @property
+    def place(self) -> str:
+        return f"the settings of {self.ledger.place}"
+
+    def version(self) -> object:
+        return self.ledger.settings_version() or None
+
+    def text(self) -> str:
+        return self.ledger.read_settings() or ""
+
+    def read(self) -> dict[str, Any] | None:
+        text = self.ledger.read_settings()
+        return None if text is None else parse_toml(text.encode())
+
+    def replace(self, text: str) -> None:
+        parse_toml(text.encode())
+        self.ledger.write_settings(text)

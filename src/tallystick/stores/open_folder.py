@@ -6,60 +6,90 @@ import os
 from collections.abc import Callable, Collection
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.folder.erase_everywhere import must_reach, remove_page
 from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.folder.ledger import FolderLedger
 from tallystick.ledger.lock import is_held
+from tallystick.ledger.settings_file import SettingsFile
 from tallystick.projections.tables.file import StateFile
+from tallystick.records.errors import Refused
 from tallystick.state.state import State
 from tallystick.stores.open_ledger import OpenLedger, scratch
+
+if TYPE_CHECKING:
+    from tallystick.ledger.checkpoint import Claim, Keyring
+    from tallystick.records.progress import Progress
+    from tallystick.records.report import Report
 
 
 class OpenFolder(OpenLedger):
     """One open folder. Options are those of the ledger."""
 
+    root: Path
+
     def __init__(self, folder: Path, *, zone: Callable[[], tzinfo] | None = None, **options: Any) -> None:
-        self.root, self.files = folder, Folder(folder)
-        self.disk: Disk = options.setdefault("disk", Disk())
+        self.root, self.place, self.files = folder, str(folder), Folder(folder)
+        self.settings = SettingsFile(self.files.settings)
+        self.disk = options.setdefault("disk", Disk())
         store = self._store = StateFile(self.files.state)
-        self.rows_path, self.followers = store.path, store.followers  # of the tables that follow from the ledger
-        self.followed = store.followed  # the last event that each set of tables has taken in its write
+        self.rows_path = store.path
+        self.followers = store.followers  # tables that take in the events of a write in its own transaction
+        self.followed = store.followed
         state = State(store.tables)
         ledger = FolderLedger(folder, state, reach=_reach, store=store, scratch=scratch, **options)
         super().__init__(ledger, state, store.tables, zone)
 
+    def again(self) -> OpenFolder:
+        return OpenFolder(self.root, by=self.ledger.by)
+
+    def verify(
+        self, keyring: Keyring | None, brought: tuple[str, str], *, processes: int, on_progress: Progress | None
+    ) -> Report:
+        from tallystick.repair.verify import verify_folder
+
+        note, key = brought
+        return verify_folder(
+            self.root, keyring, processes=processes, on_progress=on_progress, checkpoint=note, key=key
+        )
+
+    def claims(self, keyring: Keyring) -> list[Claim]:
+        from tallystick.repair.verify import checkpoints_of
+
+        return checkpoints_of(self.root, keyring)
+
     def may_be_written(self) -> bool:
-        """True if this user may write there, however the folder was opened."""
         return os.access(self.files.wal, os.W_OK)
 
     def is_held(self) -> bool:
-        """True if somebody is writing at this moment."""
         return is_held(self.files.lock)
 
     def copies(self) -> tuple[str, ...]:
-        """The names of the backups inside the folder."""
         return tuple(copied.root.name for copied in self.files.copies())
 
     def must_reach(self) -> None:
-        """Raise NotWritten if a page or copy cannot be read: an erasure would leave its words."""
         must_reach(self.files)
 
     def remove_page_from_copies(self, path: str) -> None:
         remove_page(self.disk, self.files, path)
 
     def lost_rows(self) -> bool:
-        """Whether the file of all tables could not be read since this was last asked."""
         is_lost, self._store.is_lost = self._store.is_lost, False
         return is_lost
 
     def discard_rows(self) -> None:
-        """Make the file of all tables again: it is damaged."""
         self._tables.is_bad = True
         with self.ledger.hold():
             pass
+
+
+def in_folder(opened: OpenLedger, what: str) -> OpenFolder:
+    """The open folder. Refused, if it is in a database: `what` is about files."""
+    if not isinstance(opened, OpenFolder):
+        raise Refused(f"{what} needs a memory in a folder, and this one is in {opened.place}", "unsupported")
+    return opened
 
 
 def _reach(disk: Disk, folder: Folder, ids: Collection[str]) -> None:

@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+from tallystick.ledger.disk import Disk
 from tallystick.ledger.protocol import Ledger
+from tallystick.ledger.settings_file import SettingsText
 from tallystick.projections.recorded import LedgerView
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.past import TablesAt
@@ -28,6 +31,11 @@ from tallystick.state.history import dependents, why
 from tallystick.state.imports import Taken
 from tallystick.state.state import PastState, State
 
+if TYPE_CHECKING:
+    from tallystick.ledger.checkpoint import Claim, Keyring
+    from tallystick.records.progress import Progress
+    from tallystick.records.report import Report
+
 # Events that belong to a user.
 _SOMEONES = (
     "belief.", "review.", "episode.", "receipt.", "outcome.", "rule.", "delta.", "page.", "path.", "trust.", "graph.",
@@ -40,6 +48,13 @@ _SAYS_WHOSE = ("rule.", "delta.", "page.", "path.", "trust.", "graph.", "import.
 class OpenLedger:
     """One open ledger and the state that follows from it."""
 
+    root: Path | None = None  # the folder that it is in; None: it is in a database
+    place: str  # for messages, without a password
+    settings: SettingsText
+    disk = Disk()  # for files that leave the memory
+    rows_path: Path | str = ""  # of the tables that follow from the ledger; empty: a temporary database of this process
+    followed: Mapping[str, int] = MappingProxyType({})  # the last event that each of them took in with its write
+
     def __init__(
         self, ledger: Ledger, state: State, tables: RowTables, zone: Callable[[], tzinfo] | None = None
     ) -> None:  # fmt: skip
@@ -49,6 +64,46 @@ class OpenLedger:
 
     def close(self) -> None:
         self.ledger.close()
+
+    def again(self) -> OpenLedger:
+        """The same ledger, opened once more, whatever pins say about it."""
+        raise NotImplementedError
+
+    def verify(
+        self, keyring: Keyring | None, brought: tuple[str, str], *, processes: int, on_progress: Progress | None
+    ) -> Report:
+        """Check every line, from the first that is here to the last; against what was signed, if there is a keyring,
+        and a checkpoint that was `brought` with its key, if these are not empty."""
+        raise NotImplementedError
+
+    def claims(self, keyring: Keyring) -> list[Claim]:
+        """The checkpoints, each with its signature checked: those that are pinned, and the one beside the ledger."""
+        raise NotImplementedError
+
+    def may_be_written(self) -> bool:
+        """True if this user may write there, however it was opened."""
+        return self.ledger.writable
+
+    def is_held(self) -> bool:
+        """True if somebody is writing at this moment, as far as that can be known."""
+        return False
+
+    def copies(self) -> tuple[str, ...]:
+        """The names of the backups inside the folder."""
+        return ()
+
+    def must_reach(self) -> None:
+        """Raise NotWritten if a page or copy cannot be read: an erasure would leave its words."""
+
+    def remove_page_from_copies(self, path: str) -> None:
+        """Remove a page from the backups inside the folder: its words are erased."""
+
+    def lost_rows(self) -> bool:
+        """Whether the file of all tables could not be read since this was last asked."""
+        return False
+
+    def discard_rows(self) -> None:
+        """Make the file of all tables again: it is damaged."""
 
     def view(self) -> LedgerView:
         """What the ledger says, for those who serve rows. The caller has the ledger's turn."""

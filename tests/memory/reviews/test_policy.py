@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from tallystick import Memory, NeedsApproval, Refused
-from tallystick.memory.core.policy_file import PolicyFile, read_policy
+from tallystick.ledger.settings_file import SettingsFile
+from tallystick.memory.core.policy_reader import PolicyReader, read_policy
 from tallystick.records.errors import NotApproved
 from tallystick.records.policy import DEFAULT
 from tests.memory.conftest import files_with, review_of
@@ -58,7 +59,7 @@ def test_all_that_a_policy_may_say_is_read(tmp_path):
         then = "quarantine"
         """
     )
-    policy = read_policy(tmp_path / "tallystick.toml")
+    policy = read_policy(SettingsFile(tmp_path / "tallystick.toml"))
 
     assert policy.approvers == ("cli:*", "web:ana")
     assert policy.expires.total_seconds() == 12 * 3600
@@ -165,10 +166,10 @@ def test_a_running_program_follows_the_file_and_a_persons_own_action_waits_where
 def test_the_file_is_read_once_while_it_stays_the_same(memory, write, monkeypatch):
     write(_ASK_ME)
     reads = []
-    monkeypatch.setattr("tallystick.memory.core.policy_file.read_policy", lambda path: reads.append(path) or DEFAULT)
-    file = PolicyFile(memory.folder / "tallystick.toml")
+    monkeypatch.setattr("tallystick.memory.core.policy_reader.read_policy", lambda text: reads.append(text) or DEFAULT)
+    reader = PolicyReader(SettingsFile(memory.folder / "tallystick.toml"))
 
-    assert [file.now() for _ in range(5)] == [DEFAULT] * 5
+    assert [reader.now() for _ in range(5)] == [DEFAULT] * 5
     assert len(reads) == 1
 
 

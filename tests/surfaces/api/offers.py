@@ -51,7 +51,7 @@ LEFT_OUT = {
     "propose": "each verb has its own address, and what needs a yes is asked for by itself",
     "backup": _AT_HOME, "batch": "it belongs to a thread, and locks the folder meanwhile", "import_from": _AT_HOME,
     "close": "the server does", "embed": _AT_HOME, "embedder": "a receipt names it", "export": _AT_HOME,
-    "matrix": _A_PERSONS,
+    "matrix": _A_PERSONS, "folder": "`status` tells it", "settings_text": _AT_HOME, "replace_settings": _AT_HOME,
     "on": "calls take a `path`", "policy": _AT_HOME, "rebuild_index": _AT_HOME, "restore": _AT_HOME,
     "seq_at": _INSIDE, "ledger.doubted": "`status` tells of them", "ledger.is_doubted": "`status` tells of them",
     "reviews.quarantined_episodes": "`approve_all` of a source tells of them",

@@ -23,6 +23,7 @@ import psycopg
 from psycopg import errors as pg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from tallystick.ledger.postgres.address import place_of
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.records.errors import Busy, Closed, NotFound, NotWritable, NotWritten, Refused
 
@@ -48,6 +49,9 @@ _TAKES = {
     "write_rows": "rows",
     "clear_rows": "",
     "keep_checkpoint": "bigint text",
+    "checkpoints_of": "",
+    "read_settings": "",
+    "write_settings": "integer text",
 }
 _ROWS = (
     "text[] bytea[] integer[] text[] bytea[] bytea[] text[] bigint[] text[] bytea[] bytea[] text[] text[] bytea[]"
@@ -81,7 +85,7 @@ class Database:
         except psycopg.ProgrammingError:
             raise Refused("not the address of a database; write it like postgresql://user@host/name", "name") from None
         self.timeout = timeout
-        self.place = "{host}/{dbname}".format(**{"host": "localhost", "dbname": given.get("user", ""), **given})
+        self.place = place_of(address)
         self._key, self._passes = key, dict[str, tuple[str, float]]()
         self._role = str(given.get("user") or "")
         self._address = make_conninfo(address, connect_timeout=given.get("connect_timeout", 10))
@@ -152,8 +156,8 @@ class Database:
             return psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
         except psycopg.Error as error:
             if isinstance(error, pg.InvalidAuthorizationSpecification | pg.InvalidCatalogName):
-                raise Refused(f"{self.place} cannot be opened: {_reason(error)}", "permission") from error
-            raise _Passing(f"{self.place} cannot be reached: {_reason(error)}; try again") from error
+                raise Refused(f"{self.place} cannot be opened: {reason(error)}", "permission") from error
+            raise _Passing(f"{self.place} cannot be reached: {reason(error)}; try again") from error
 
     def forget(self) -> None:
         """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
@@ -179,7 +183,7 @@ class Database:
 
     def as_ours(self, error: psycopg.Error, db: psycopg.Connection) -> Exception:
         """The error as the program has it."""
-        why = _reason(error)
+        why = reason(error)
         if isinstance(error, pg.AdminShutdown | pg.CrashShutdown) or db.broken or db.closed:
             return Lost(why)
         if isinstance(error, _PASSING):
@@ -205,7 +209,7 @@ def _is_idle(db: psycopg.Connection) -> bool:
     return db.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
 
-def _reason(error: psycopg.Error) -> str:
+def reason(error: psycopg.Error) -> str:
     """The first line of what the server or the library said."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 

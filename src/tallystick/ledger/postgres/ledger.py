@@ -414,6 +414,14 @@ class PostgresLedger(PostgresReader):
             " for a copy that stands alone, export it", "unsupported",
         )  # fmt: skip
 
+    def write_settings(self, text: str) -> None:
+        """Replace the text of the settings."""
+        with self.turn():
+            self._must_be_writable()
+            while not (done := self._calls.rows("write_settings", self._settings, text)):
+                self._look()
+            [(self._settings,)] = done
+
     def keep_checkpoint(self, note: str) -> None:
         if self.writable:
             self._calls.rows("keep_checkpoint", int(note.split("\n", 2)[1]), note)

@@ -10,20 +10,53 @@ a role that is a member of it.
 from __future__ import annotations
 
 import re
+import secrets
 from importlib.resources import files
 from uuid import UUID, uuid4
 
 import psycopg
 
 from tallystick.ledger import format as fmt
+from tallystick.ledger.postgres.address import place_of
+from tallystick.ledger.postgres.connection import reason
 from tallystick.ledger.postgres.passes import PassKey
-from tallystick.records.errors import NotFound, NotWritable, Refused
+from tallystick.records.errors import Busy, NotFound, NotWritable, Refused
 
 OWNER, APP = "tallystick_owner", "tallystick_app"
 OLDEST = 150000  # PostgreSQL 15
 _LOCK = 0x7A11_5712
 _NAME = re.compile(r"[^\0/?#]{1,200}\Z")
 _PART = re.compile(r"^-- part (\d+)\n", re.MULTILINE)
+
+
+def prepare(address: str, name: str, key: PassKey) -> tuple[bool, str]:
+    """As the owner, make a database ready for programs with this key, and a ledger in it unless it is there.
+
+    Whether it is new, and the password of the programs' role, if that was made now.
+    """
+    place = place_of(address)
+    try:
+        with psycopg.connect(address, autocommit=True, connect_timeout=10) as db:
+            is_known = db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (APP,)).fetchone()
+            migrate(db)
+            password = "" if is_known else secrets.token_urlsafe(18)
+            if password:
+                db.execute(f"ALTER ROLE {APP} PASSWORD '{password}'".encode())  # of letters, digits, - and _
+            add_key(db, key)
+            if is_new := not has_ledger(db, name):
+                create_ledger(db, name, key)
+            return is_new, password
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise Refused(f"{place} refuses this: {reason(error)}; name its owner in the address", "permission") from error
+    except psycopg.OperationalError as error:
+        raise Busy(f"{place} cannot be reached: {reason(error)}; check the address, or try again") from error
+
+
+def has_ledger(db: psycopg.Connection, name: str) -> bool:
+    """Whether there is a ledger of that name."""
+    with db.transaction():
+        _be_owner(db)
+        return db.execute("SELECT 1 FROM ledgers WHERE name = %s", (name,)).fetchone() is not None
 
 
 def parts() -> dict[int, str]:

@@ -7,6 +7,7 @@ process has seen, the database was put back: what is there is served, `trouble` 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -27,6 +28,7 @@ from tallystick.records.event import Event
 if TYPE_CHECKING:
     from tallystick.records.status import ChainFile
 
+_A_MOMENT = 1.0  # seconds
 _CHUNKS = 64, 1000  # lines that are read at once: the first time, and then
 
 
@@ -98,10 +100,11 @@ class PostgresReader:
         self.place, self.dead = f"{database.place}?ledger={name}", ""
         self.state, self._rows = state, rows
         self.standing, self.trouble = LedgerMetadata(), None
-        self.writable, self._is_read_only = not read_only, read_only
+        self.is_open, self.writable, self._is_read_only = True, not read_only, read_only
         self._tree = Range()
         self._kept = Kept(NOTHING, 0, b"", frozenset())
         self._shape = -1  # of the rows in the database
+        self._settings, self._looked = 0, 0.0  # the version of the settings, and when that was looked at
         self._noted = dict[int, tuple[bytes, bytes, bytes | None]]()  # lines that came with rows, until the head moves
         self._gate, self._is_writing = Gate(self), False
         self._calls = LedgerCalls(database, database.find(name))
@@ -147,8 +150,11 @@ class PostgresReader:
         found = self._calls.rows("look", known.seq, known.hash, request, locked, wait)
         if not found:
             raise RolledBack(f"{self.place} is not there any more; restore it, or open the memory again")
-        seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, first, last = found[0]
-        self.writable = state == "open" and not self._is_read_only
+        (seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, self._settings,
+         first, last) = found[0]  # fmt: skip
+        self._looked = time.monotonic()
+        self.is_open = state == "open"
+        self.writable = self.is_open and not self._is_read_only
         if not is_same_chain and self.trouble is None:
             why = self._contradiction(known.seq, known.hash, "this process", Head(seq, hashed, ts))
             self.trouble = rolled_back(why or f"event {known.seq} is not the one that this process has seen")
@@ -212,6 +218,23 @@ class PostgresReader:
                     raise self._gap(start)
                 return
             size = more
+
+    def settings_version(self) -> int:
+        """The version of the settings, as it was a moment ago, or at the last look of a write that is in progress."""
+        with self.turn():
+            if not (self._is_writing or self._calls.is_open) and time.monotonic() > self._looked + _A_MOMENT:
+                self._look()
+            return self._settings
+
+    def read_settings(self) -> str | None:
+        """Their text; None, if there is none."""
+        with self.turn():
+            [(self._settings, text)] = self._calls.rows("read_settings")
+            return text if text is None else str(text)
+
+    def checkpoints(self) -> list[str]:
+        """The signed notes that are kept beside the ledger, the one that saw most first."""
+        return [note for (note,) in self._calls.rows("checkpoints_of")]
 
     def _gap(self, seq: int) -> Damaged:
         return Damaged(f"event {seq} is missing in {self.place}; run `tallystick check`")

@@ -32,6 +32,7 @@ CREATE TABLE heads (
   saved bytea NOT NULL,            -- what the ledger keeps with a position: its metadata, and the frontier of its tree
   shape integer NOT NULL,          -- of the state rows
   tables text[] NOT NULL,          -- the tables of the state that have ever had a row
+  settings integer NOT NULL DEFAULT 0,  -- the version of their text
   state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'arriving', 'moved'))
 ) WITH (fillfactor = 50);          -- so that moving it touches no index
 
@@ -56,7 +57,6 @@ CREATE TABLE requests (
 
 CREATE TABLE checkpoints (ledger uuid NOT NULL, size bigint NOT NULL, note text NOT NULL, PRIMARY KEY (ledger, size));
 CREATE TABLE settings (ledger uuid PRIMARY KEY, toml text NOT NULL);
-CREATE TABLE audit (ledger uuid NOT NULL, seq bigint NOT NULL, line bytea NOT NULL, PRIMARY KEY (ledger, seq));
 
 -- An error, unless the pass is valid for this role, now, and for what it names. It is for functions of the owner.
 CREATE FUNCTION must_pass(subject text, pass text) RETURNS void LANGUAGE plpgsql STABLE AS $$
@@ -99,7 +99,7 @@ BEGIN
     END LOOP;
   END LOOP;
   FOREACH each IN ARRAY ARRAY[
-    'ledgers', 'heads', 'events', 'state_row', 'state_past', 'requests', 'checkpoints', 'settings', 'audit'
+    'ledgers', 'heads', 'events', 'state_row', 'state_past', 'requests', 'checkpoints', 'settings'
   ] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', each);
     EXECUTE format('CREATE POLICY mine ON %I TO tallystick_app USING (ledger = (SELECT tallystick.mine()))', each);
@@ -134,7 +134,7 @@ CREATE FUNCTION look(
   l uuid, pass text, known_seq bigint, known text, request bytea, locked boolean, wait text
 ) RETURNS TABLE (
   seq bigint, hash text, ts text, bytes bigint, saved bytea, shape integer, tables text[], state text, clock text,
-  is_same_chain boolean, first bigint, last bigint
+  is_same_chain boolean, settings integer, first bigint, last bigint
 ) LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -149,9 +149,9 @@ BEGIN
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  SELECT h.seq, h.hash, h.ts, h.bytes, h.shape, h.tables, h.state, true,
+  SELECT h.seq, h.hash, h.ts, h.bytes, h.shape, h.tables, h.state, h.settings, true,
     to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-    INTO seq, hash, ts, bytes, shape, tables, state, is_same_chain, clock;
+    INTO seq, hash, ts, bytes, shape, tables, state, settings, is_same_chain, clock;
   IF hash <> known THEN
     saved := h.saved;
     is_same_chain := known_seq < 0 OR EXISTS (SELECT 1 FROM tallystick.events e
@@ -444,8 +444,37 @@ BEGIN
   ON CONFLICT (ledger, size) DO UPDATE SET note = excluded.note;
 END $$;
 
+CREATE FUNCTION checkpoints_of(l uuid, pass text) RETURNS SETOF text LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  RETURN QUERY SELECT c.note FROM tallystick.checkpoints c WHERE c.ledger = l ORDER BY c.size DESC;
+END $$;
+
+CREATE FUNCTION read_settings(l uuid, pass text) RETURNS TABLE (version integer, toml text) LANGUAGE plpgsql STABLE
+SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  RETURN QUERY SELECT h.settings, s.toml FROM tallystick.heads h
+    LEFT JOIN tallystick.settings s ON s.ledger = h.ledger WHERE h.ledger = l;
+END $$;
+
+-- Replace the settings, if they are still those of that version. The new version; no row, if they are not.
+CREATE FUNCTION write_settings(l uuid, pass text, known integer, text text) RETURNS SETOF integer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET settings = known + 1 WHERE ledger = l AND settings = known;
+  IF FOUND THEN
+    INSERT INTO tallystick.settings (ledger, toml) VALUES (l, text)
+    ON CONFLICT (ledger) DO UPDATE SET toml = excluded.toml;
+    RETURN NEXT known + 1;
+  END IF;
+END $$;
+
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tallystick FROM PUBLIC;
 GRANT USAGE ON SCHEMA tallystick TO tallystick_app;
-GRANT SELECT ON events, heads, state_row, state_past, requests, checkpoints, settings, audit TO tallystick_app;
+GRANT SELECT ON events, heads, state_row, state_past, requests, checkpoints, settings TO tallystick_app;
 GRANT EXECUTE ON FUNCTION mine, enter, find_ledger, look, rows_by_key, keys_in, count_in, rows_in, row_steps, keys_ever, lines_in,
-  lines_of, write, write_rows, clear_rows, keep_checkpoint TO tallystick_app;
+  lines_of, write, write_rows, clear_rows, keep_checkpoint, checkpoints_of,
+  read_settings, write_settings TO tallystick_app;

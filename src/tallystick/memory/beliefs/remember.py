@@ -9,7 +9,8 @@ A correction replaces what it corrects (`decide/corrections`). Everything less c
 contradicts; `tidy` proposes which to keep.
 
 Contradictions are looked for among beliefs about the same thing (`text/claims`), and only reported: both stay active.
-Nothing is looked for in a batch, which is not indexed yet, nor if the index is not available: no write waits for it.
+Nothing is looked for in a batch, which is not indexed yet, nor in a database, nor if the index is not available: no
+write waits for it.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ class RememberService:
         asker, is_named = self._gate.asker(statement.trust), bool(statement.key)
         may_change = not is_named and asker not in DEFAULT.quarantined
         for last in (False,) * _TRIES + (True,):
-            around = _NOTHING if self._folder.ledger.in_batch() else self._around(statement)
+            is_indexed = self._folder.root is not None and not self._folder.ledger.in_batch()
+            around = self._around(statement) if is_indexed else _NOTHING
             since, stated = None if last else around.since, statement
             if may_change and around.of_the_same:
                 with self._folder.ledger.reading():
@@ -206,7 +208,7 @@ class RememberService:
         from tallystick.projections.markdown.names import file_of
 
         against, near = _against(belief, around.of_the_same)
-        page = "" if belief.path else file_of(belief.about)
+        page = "" if belief.path or self._folder.root is None else file_of(belief.about)
         answer = RememberResult(what, tuple(name for name, _ in against), tuple(why for _, why in against), near, page)
         return belief.answered(answer)
 

@@ -8,7 +8,7 @@ from typing import Any
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.records.belief import Belief, Moment
 from tallystick.records.errors import Refused
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 _ANY = (None, None, None)
 
@@ -17,7 +17,7 @@ _ANY = (None, None, None)
 class BeliefStore:
     """The beliefs of one user, as they are seen from a path."""
 
-    def __init__(self, folder: OpenFolder, user: str, path: str = "") -> None:
+    def __init__(self, folder: OpenLedger, user: str, path: str = "") -> None:
         self._folder, self._user, self._path = folder, user, path
 
     def on(self, path: str) -> BeliefStore:

@@ -1,4 +1,4 @@
-"""`Context`: an open memory folder with its write gate, settings and index.
+"""`Context`: an open memory, in a folder or a database, with its write gate, settings and index.
 
 Every write is masked and marked with its program's trust before it is recorded: that is decided here, once.
 """
@@ -9,23 +9,26 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tallystick.ledger.checkpoint import witnesses
 from tallystick.ledger.lock import Witness
+from tallystick.ledger.postgres.address import parts_of, place_of
 from tallystick.memory import settings
 from tallystick.memory.core.echo import EchoDetector
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.core.masking import Masker
 from tallystick.memory.settings import Settings, read_settings, zone_of
-from tallystick.records.clock import Clock
+from tallystick.records.clock import Clock, system_clock
 from tallystick.records.errors import NotWritable
 from tallystick.records.event import Draft, Event
 from tallystick.records.policy import lower
 from tallystick.records.schema import PERSONS, WRITER_TRUST
 from tallystick.repair.witness import seen_by_rows
 from tallystick.state.pages import PAGE_EDIT
+from tallystick.stores.open_database import OpenDatabase
 from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 from tallystick.stores.places import is_old
 
 if TYPE_CHECKING:
@@ -36,29 +39,24 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """One open folder, and one program that speaks to it with one trust, for one user unless a call names another."""
+    """One open memory, and one program that speaks to it with one trust, for one user unless a call names another."""
+
+    folder: OpenLedger
 
     def __init__(
-        self, path: str | Path | None, *, user: str, by: str, trust: str, durability: str | None, clock: Clock,
+        self, path: str | Path | None, *, user: str, by: str, trust: str, durability: str | None, clock: Clock | None,
         read_only: bool, notify: Callable[[str], None] | None, written: Callable[[list[Event]], None],
         erased: Callable[[], None],
     ) -> None:  # fmt: skip
         """`written` is called with the events of each write, once they are on disk; `erased` after an erasure."""
-        self.root = settings.locate(path)
         self.user, self.by, self.notify = user, by, notify or _log
         self.keyring = settings.keyring()
-        durability = durability or read_settings(self.root).durability
-        if is_old(self.root):
-            from tallystick.stores.esdb.migrate import take_over
-
-            if read_only:
-                raise NotWritable(f"{self.root} was written by chronomemory; `tallystick backup` imports it")
-            take_over(self.root, by=by, clock=clock, read_only=read_only, durability=durability)
-        self.folder = OpenFolder(
-            self.root, by=by, clock=clock, read_only=read_only, durability=durability, pins=self._pins,
-            head=self.keyring.head(self.root), zone=lambda: self.zone, before=self._before_writing, then=written,
-        )  # fmt: skip
-        self.folder.followers.append(_index_in)
+        place, how = settings.find(path), dict[str, Any](by=by, clock=clock, read_only=read_only, then=written)
+        how |= {"before": self._before_writing, "zone": lambda: self.zone}
+        if isinstance(place, str):
+            self.folder = self._in_database(place, durability, **how)
+        else:
+            self.folder = self._in_folder(place, durability, **how)
         self.masks = Masker(self.folder.state, trust, lambda: self.settings.keep_secrets, self.notify)
         self.echoes = EchoDetector(lambda: self.index)
         self.gate = WriteGate(
@@ -67,12 +65,36 @@ class Context:
         )  # fmt: skip
         self._marked = (-1, "")  # the last content version, and its hash
 
-    def _pins(self, ledger_id: str) -> list[Witness]:
-        """Who has seen the ledger besides the lock file: the checkpoints, and the tables."""
-        return [*witnesses(self.root, ledger_id, self.keyring), *seen_by_rows(self.root, ledger_id)]
+    def _in_folder(self, root: Path, durability: str | None, **how: Any) -> OpenFolder:
+        durability, clock = durability or read_settings(root).durability, how.pop("clock") or system_clock
+        if is_old(root):
+            from tallystick.stores.esdb.migrate import take_over
+
+            if how["read_only"]:
+                raise NotWritable(f"{root} was written by chronomemory; `tallystick backup` imports it")
+            take_over(root, by=self.by, clock=clock, read_only=False, durability=durability)
+
+        def pins(ledger_id: str) -> list[Witness]:
+            return [*witnesses(root, ledger_id, self.keyring), *seen_by_rows(root, ledger_id)]
+
+        head = self.keyring.head(root)
+        opened = OpenFolder(root, clock=clock, durability=durability, pins=pins, head=head, **how)
+        opened.followers.append(_index_in)
+        return opened
+
+    def _in_database(self, address: str, durability: str | None, **how: Any) -> OpenDatabase:
+        place = place_of(address)
+
+        def pins(ledger_id: str) -> list[Witness]:
+            return witnesses(place, ledger_id, self.keyring)
+
+        key = settings.pass_key(place_of(parts_of(address)[0]))
+        opened = OpenDatabase(address, key, pins=pins, **how)
+        opened.ledger.durability = durability or read_settings(opened.settings).durability
+        return opened
 
     def close(self) -> None:
-        """Close the folder. Everything that was acknowledged is on disk already."""
+        """Close it. Everything that was acknowledged is on disk already."""
         if "index" in self.__dict__:
             self.index.close()
         self.folder.close()
@@ -93,7 +115,7 @@ class Context:
 
     @cached_property
     def settings(self) -> Settings:
-        return read_settings(self.root)
+        return read_settings(self.folder.settings)
 
     @cached_property
     def zone(self) -> tzinfo:

@@ -30,7 +30,7 @@ from tallystick.projections.table_set import Bookmark, TableSet
 from tallystick.records.errors import Busy, Damaged, Missing, NotWritable, NotWritten, RolledBack, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 Set = TypeVar("Set", bound=TableSet)
 Answer = TypeVar("Answer")
@@ -57,9 +57,9 @@ class Follower(ABC, Generic[Set]):
     name: str  # of the set
     called: str  # in errors
 
-    def __init__(self, folder: OpenFolder, notify: Callable[[str], None] | None = None) -> None:
+    def __init__(self, folder: OpenLedger, notify: Callable[[str], None] | None = None) -> None:
         self.open_folder, self.ledger, self.state, self._notify = folder, folder.ledger, folder.state, notify
-        self.place = folder.rows_path
+        self.place: Path | str = folder.rows_path  # empty: the rows are always in a temporary database
         self._lock = threading.RLock()
         self._rows: Set | None = None
         self._left = Bookmark()  # where this process stopped reading
@@ -164,6 +164,8 @@ class Follower(ABC, Generic[Set]):
     def glance(self, question: Callable[[Set], Answer]) -> Answer | None:
         """Ask a question if the rows are available: nobody waits until they are filled, and nothing fails."""
         answers: list[Answer] = []
+        if not self.place and self._rows is None:
+            return None
 
         def ask() -> None:
             rows = self._open()
@@ -181,7 +183,7 @@ class Follower(ABC, Generic[Set]):
         """Fill the tables again, whatever is there, and return their position."""
         with self.ledger.reading(), self._lock:
             self.ledger.must_be_whole()
-            if not self.ledger.writable:
+            if self.place and not self.ledger.writable:
                 raise NotWritable(f"{self.place} cannot be written here; recall builds one in memory")
             try:
                 self._open().empty()
@@ -196,11 +198,14 @@ class Follower(ABC, Generic[Set]):
         """The rows in the file; in a temporary database, where there can be none."""
         rows = self._rows
         if rows is not None:
-            is_due = rows.is_temporary and self.ledger.writable and time.monotonic() > self._retry
+            is_due = self.place and rows.is_temporary and self.ledger.writable and time.monotonic() > self._retry
             if rows.is_in_place() and not is_due:
                 return rows
             self.close()
         self.ledger.must_be_whole()
+        if not self.place:
+            self._rows, self._is_new = self._made(TEMPORARY), True
+            return self._rows
         if not self.ledger.writable:
             self._rows = self._made(self.place, writable=False) if self._is_up_to_date() else self._copy()
             return self._rows
@@ -245,7 +250,7 @@ class Follower(ABC, Generic[Set]):
     def _copy(self) -> Set:
         """A temporary database, with the rows of the file if they can be copied."""
         rows = self._made(TEMPORARY)
-        if not rows.copy_of(self.place):
+        if not (self.place and rows.copy_of(Path(self.place))):
             rows.close()
             rows = self._made(TEMPORARY)
         return rows
@@ -297,7 +302,7 @@ class Follower(ABC, Generic[Set]):
         return ""
 
     def _tell(self, why: str) -> None:
-        if self._notify is not None and self.ledger.writable:
+        if self.place and self._notify is not None and self.ledger.writable:
             self._notify(f"{self.called} was rebuilt from the ledger, because {why}; nothing is lost")
 
     def _is_in_the_chain(self, mark: Bookmark) -> bool:

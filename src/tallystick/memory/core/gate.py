@@ -12,7 +12,7 @@ that the message names is recorded again by itself, to be answered. So is a refu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -25,7 +25,7 @@ from tallystick.decide.gate import Verdict, gate
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
-from tallystick.memory.core.policy_file import PolicyFile
+from tallystick.memory.core.policy_reader import PolicyReader
 from tallystick.records.belief import OWNER, Belief
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Moved, NeedsApproval, NotApproved, NotFound, Refused
@@ -35,7 +35,7 @@ from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES
 from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, REFUSE, Policy, Subject, is_above, lower, thing
 from tallystick.records.review import Action, Approval, Review
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 Decision = Callable[[Draw], list[Draft]]
 Echoes = Callable[[str, str], Echo]  # what a text of a user repeats of what was served
@@ -47,11 +47,15 @@ class Changed(Exception):
     """Somebody wrote between the lookup and the lock; look again."""
 
 
+class _PolicyChanged(Exception):
+    """Somebody changed the policy between a look at it and the lock."""
+
+
 class WriteGate:
     """The writes of one program, which has one trust. `erased` is called after words were destroyed."""
 
     def __init__(
-        self, folder: OpenFolder, *, by: str, trust: str, masks: Masker, erased: Callable[[], None], echoes: Echoes,
+        self, folder: OpenLedger, *, by: str, trust: str, masks: Masker, erased: Callable[[], None], echoes: Echoes,
         corroborators: Callable[[], int], multi_valued: Callable[[], frozenset[str]],
     ) -> None:  # fmt: skip
         if trust not in TRUST:
@@ -59,7 +63,7 @@ class WriteGate:
         self.trust, self.by = trust, by
         self.masks, self._erased, self.multi_valued = masks, erased, multi_valued
         self._folder, self._state = folder, folder.state
-        self._file = PolicyFile(folder.root / "tallystick.toml")
+        self._read_policy = PolicyReader(folder.settings)
         self._policy: Policy | None = None
         self._free: frozenset[str] = frozenset()  # the trusts with which this program may do anything
         self._in_batch: Policy | None = None  # the policy of the open batch
@@ -81,7 +85,7 @@ class WriteGate:
         written on a guess."""
         if self._in_batch is not None and self._folder.ledger.in_batch():
             return self._in_batch
-        found = self._file.now()
+        found = self._read_policy.now()
         if found is not self._policy:
             self._policy, self._free = found, found.free_as(self.by)
         return found
@@ -243,7 +247,8 @@ class WriteGate:
             return _marked(worth.lowered(self._state, drafts), echo)
 
         if self.is_free(trust):  # on the path of nearly every write: nothing is gathered that nobody will judge
-            return self._folder.ledger.write(lambda: self._freely(decision), by=self.by)
+            with suppress(_PolicyChanged):
+                return self._folder.ledger.write(lambda: self._freely(trust, decision), by=self.by)
         asked = {"changes": fields, "idempotency_key": idempotency_key, "user": user, "path": path}
         return self.write("remember", decision, trust=trust, **asked)
 
@@ -322,12 +327,15 @@ class WriteGate:
             return self._judged(action, drafts, draw)
 
         if self.is_free(asker):
-            return self._folder.ledger.write(lambda: self._freely(decided), by=self.by)
+            with suppress(_PolicyChanged):
+                return self._folder.ledger.write(lambda: self._freely(asker, decided), by=self.by)
         return self.record(judged)
 
-    def _freely(self, decision: Decision) -> list[Draft]:
-        """The drafts of a program that may do anything, under the policy that was looked at just before."""
-        draw, policy = self._folder.draw(), self._policy or self.policy
+    def _freely(self, trust: str, decision: Decision) -> list[Draft]:
+        """The drafts of a program that may do anything. _PolicyChanged, if it may not any more."""
+        if not self.is_free(trust):
+            raise _PolicyChanged
+        draw, policy = self._folder.draw(), self.policy
         drafts = decision(draw)
         if any(draft.body.get("belief", {}).get("trust", "human") in policy.quarantined for draft in drafts):
             drafts = drafts + asking.quarantine(self._state, policy, drafts, self.by, draw)

@@ -34,7 +34,7 @@ from tallystick.records.operations import EPISODE_PUT
 from tallystick.records.policy import is_above, lower
 from tallystick.records.trust import Distrust
 from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 from tallystick.stores.places import kind_of
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ _OWN = {  # the columns that each has from the start
 class EpisodeShape:
     """The shape of `episodes` or of `facts`."""
 
-    def __init__(self, open_folder: OpenFolder, gate: WriteGate, table: str) -> None:
+    def __init__(self, open_folder: OpenLedger, gate: WriteGate, table: str) -> None:
         self._folder, self._gate, self._table = open_folder, gate, table
         self._key = f"{table}.columns"
 
@@ -337,11 +337,12 @@ class EpisodeShape:
 
     def health(self, count: int) -> StoreHealth:
         folder = self._folder
-        warnings = [each for each in (unsafe_place(folder.root), str(self._folder.ledger.trouble or "")) if each]
+        unsafe, kind = (unsafe_place(folder.root), kind_of(folder.root)) if folder.root else ("", "postgresql")
+        warnings = [unsafe, str(folder.ledger.trouble or "")]
         return StoreHealth(
             ok=self._folder.ledger.trouble is None, version=self._recorded()[0], fragment_count=count,
-            fs_type=kind_of(folder.root) or "unknown", lock_state="held" if folder.is_held() else "free",
-            warnings=warnings,
+            fs_type=kind or "unknown", lock_state="held" if folder.is_held() else "free",
+            warnings=list(filter(None, warnings)),
         )  # fmt: skip
 
     def migrate(self, plan: MigrationPlan) -> None:

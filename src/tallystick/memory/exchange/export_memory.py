@@ -39,7 +39,7 @@ from tallystick.records.graph.envelope import KINDS
 from tallystick.records.operations import EPISODE_PUT, IMPORT_DONE, IMPORT_TAKE
 from tallystick.records.transfer import MARK, Exported
 from tallystick.state.beliefs import CurrentVersion
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 from tallystick.stores.page_files import NoPage
 
 NDJSON, MARKDOWN, GRAPH = "ndjson", "markdown", "graph"
@@ -52,7 +52,7 @@ def export(services: Services, user: str, to: str | Path, format: str, *, histor
         raise Refused(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
     _must_read_all(services.context, user)
     context, disk = services.context, services.context.folder.disk
-    place = settled(to, context.root, replace=replace)
+    place = settled(to, context.folder.root, replace=replace)
     if format == GRAPH:
         envelope = services.graph_of(user).export_envelope()
         write_file(disk, place, [envelope.to_bytes()])
@@ -97,7 +97,7 @@ def _must_read_all(context: Context, user: str) -> None:
 class Lines:
     """The lines of one export, counted as they are asked for."""
 
-    def __init__(self, folder: OpenFolder, graph: GraphService, user: str, *, history: bool = True) -> None:
+    def __init__(self, folder: OpenLedger, graph: GraphService, user: str, *, history: bool = True) -> None:
         self._folder, self._graph, self._user, self._history = folder, graph, user, history
         self.counts: dict[str, int] = {}
 
@@ -201,13 +201,13 @@ _LONGEST_NAME = 230  # bytes; disks take 255, and a name that is being filled ha
 _FULL = 1 << 18  # bytes that are gathered before they are written
 
 
-def settled(to: str | Path, memory: Path, *, replace: bool) -> Path:
+def settled(to: str | Path, memory: Path | None, *, replace: bool) -> Path:
     """Where to write. Refused, if something is there and may not go, or if it is inside the memory itself."""
     place = Path(os.path.abspath(place_of(to)))
     if "\0" in str(place) or len(os.fsencode(place.name)) > _LONGEST_NAME:
         raise Refused(f"{str(place)!r:.80} is not a valid file name; choose another", "name")
-    root, real = memory.resolve(), place.resolve()
-    if real == root or root in real.parents or real in root.parents:
+    root, real = memory and memory.resolve(), place.resolve()
+    if root and (real == root or root in real.parents or real in root.parents):
         raise Refused(f"{place} is inside the memory; choose a place outside {memory}", "place")
     if not place.parent.is_dir():
         raise Refused(f"no folder {place.parent}; create it, or choose another place", "place")
@@ -307,7 +307,7 @@ class _Sitting:
 class Folder:
     """The files, one after the other; the index comes last."""
 
-    def __init__(self, folder: OpenFolder, at: PagesAt, user: str, zone: tzinfo, *, history: bool = True) -> None:
+    def __init__(self, folder: OpenLedger, at: PagesAt, user: str, zone: tzinfo, *, history: bool = True) -> None:
         self._folder, self._at, self._user, self._zone, self._history = folder, at, user, zone, history
         self.counts = {"pages": 0, "episodes": 0}
 

@@ -28,7 +28,7 @@ from tallystick.records.display import common_ends
 from tallystick.records.entity import PREFIXES, name_key
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
 from tallystick.state.beliefs import CurrentVersion
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 FILE = "file"  # the kind of the belief that says what a file consists of
 LONGEST = 1_000_000  # bytes of a file
@@ -62,7 +62,7 @@ class _Here(NamedTuple):
 class FileStore:
     """The files of one user."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str) -> None:
         self._folder, self._gate, self._user = folder, gate, user
 
     def sizes(self) -> dict[str, int]:

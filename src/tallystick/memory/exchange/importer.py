@@ -43,7 +43,7 @@ from tallystick.records.policy import is_above
 from tallystick.records.progress import Progress
 from tallystick.records.transfer import MOST_REASONS, Imported, Skipped
 from tallystick.state.episodes import mark_of
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 from tallystick.text.secrets.detect import find
 
 Thing = TypeVar("Thing")
@@ -306,7 +306,7 @@ def _slug(words: str) -> str:
 class Noting(Naming):
     """States the notes of one source, each once. `masked` are the kinds of secrets in the last one."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, source: str) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str, source: str) -> None:
         super().__init__(folder, gate, user)
         self._source, self._key, self._stated, self._names_all = source, "", 0, False
         self.masked: tuple[str, ...] = ()

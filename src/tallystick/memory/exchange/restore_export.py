@@ -50,7 +50,7 @@ from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.transfer import FOREIGN, TakenIn
 from tallystick.state.episodes import gist_of
 from tallystick.state.imports import source_of
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 _MISFITS = (LookupError, TypeError, ValueError, AttributeError)
 
@@ -102,7 +102,7 @@ class ExportReader:
     """One file that is being imported, for one user: its events, checked; and the counts of the import."""
 
     def __init__(
-        self, folder: OpenFolder, gate: WriteGate, user: str, *, mine: bool = False, keep_secrets: bool = False
+        self, folder: OpenLedger, gate: WriteGate, user: str, *, mine: bool = False, keep_secrets: bool = False
     ) -> None:  # fmt: skip
         self.folder, self.state, self.gate, self.user, self.mine = folder, folder.state, gate, user, mine
         self.speaker = gate  # the other memory as a source, once it is known whose file it is

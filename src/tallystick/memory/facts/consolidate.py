@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tallystick.consolidate.classify import CurrentFact, Deltas, ReadAhead, Weigher
 from tallystick.consolidate.filter import Filter, Row, parse
 from tallystick.consolidate.scoring import Candidate, SalienceScorer, UsualSalience, is_worth
 from tallystick.decide import rules as decide
+from tallystick.ledger.settings_file import SettingsText
 from tallystick.memory import settings
 from tallystick.projections.index import statements as sql
 from tallystick.records.clock import held_time
@@ -135,7 +135,7 @@ class ConsolidationService:
         salience: SalienceScorer | None, user: str, *, is_applied: bool = False,
     ) -> Weigher:  # fmt: skip
         """The weigher of these episodes, which are read and scored first."""
-        reader = extractor_of(extractor, self._context.root)
+        reader = extractor_of(extractor, self._context.folder.settings)
         poor = self._not_worth(rule, selected, salience or UsualSalience(), user)
         ahead = ReadAhead(reader, (each for each in selected if each.seq not in poor)) if reader else None
         return Weigher(
@@ -216,13 +216,13 @@ def _join(whole: Consolidated, part: Consolidated) -> None:
 ENGLISH = "english"
 
 
-def extractor_of(given: Extractor | str | None, folder: Path) -> Extractor | None:
+def extractor_of(given: Extractor | str | None, text: SettingsText) -> Extractor | None:
     """The extractor of the caller, else of the settings; None, if only metadata is read."""
     if given is not None and not isinstance(given, str):
         if not isinstance(given, Extractor):
             raise Refused(f"an extractor needs `name` and `extract(episode)`; {type(given).__name__} has not both")
         return given
-    spec = settings.read_settings(folder).extractor if given is None else given
+    spec = settings.read_settings(text).extractor if given is None else given
     if spec.strip() in ("", "none"):
         return None
     if spec.strip() == ENGLISH:

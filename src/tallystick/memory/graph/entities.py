@@ -38,7 +38,7 @@ from tallystick.records.entity import (
 from tallystick.records.errors import NotFound
 from tallystick.records.page import NOTES
 from tallystick.state.beliefs import CurrentVersion
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 Pair = tuple[CurrentVersion, dict[str, Any]]  # a belief and its content
 
@@ -97,7 +97,7 @@ class Names:
     approval is taken nonetheless, but not from a program of more `trust` than its source has.
     """
 
-    def __init__(self, folder: OpenFolder, user: str, trust: str = "web") -> None:
+    def __init__(self, folder: OpenLedger, user: str, trust: str = "web") -> None:
         self._state, self._user, self._now, self._trust = folder.state, user, folder.ledger.now(), trust
         self._pages: dict[str, str] = {}  # by name
         self._names: dict[str, str] = {}  # by page, of those that somebody named
@@ -180,7 +180,7 @@ class Names:
 class Everyone(Names):
     """The same, with all visible statements: `statements`, oldest first."""
 
-    def __init__(self, folder: OpenFolder, user: str) -> None:
+    def __init__(self, folder: OpenLedger, user: str) -> None:
         super().__init__(folder, user)
         pairs = self._all()
         shown = [(each, body) for each, body in pairs if is_shown(self._state, each, body, self._now)]
@@ -225,7 +225,7 @@ class Naming:
     To be made and used inside one batch. `said` are fields of every belief, such as its session.
     """
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, **said: Any) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str, **said: Any) -> None:
         self._state, self._now, self._user = folder.state, folder.ledger.now(), user
         self._gate, self._said = gate, {"user": user, "path": "", "trust": None, **said}
         self.names = Names(folder, user, gate.trust)
@@ -311,7 +311,7 @@ def _is_a(name: str, kind: str) -> str:
 class EntityStore:
     """The entities of one user."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str) -> None:
         self._folder, self._gate, self._user = folder, gate, user
 
     def all(self) -> Known:

@@ -12,7 +12,7 @@ from tallystick.projections.pages.rows import path_of
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Missing, NotFound
 from tallystick.records.status import Erasure
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tallystick.memory.pages.sync import PageWriter
 
 
-def preview(folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
+def preview(folder: OpenLedger, episodes: EpisodeStore, names: Sequence[str], user: str, path: str) -> Erasure:
     """What `erase` would destroy. NotFound, if one of the names has no words to erase."""
     plain, things = _split(folder, names, user)
     with folder.ledger.reading():
@@ -50,16 +50,18 @@ def preview(folder: OpenFolder, episodes: EpisodeStore, names: Sequence[str], us
 
 
 def erase(
-    context: Context, episodes: EpisodeStore, pages: PageWriter, graph_of: Callable[[str], GraphService],
+    context: Context, episodes: EpisodeStore, pages: PageWriter | None, graph_of: Callable[[str], GraphService],
     names: Sequence[str], user: str, path: str,
 ) -> Erasure:  # fmt: skip
     """Destroy the words of everything that is named, and return what went."""
     context.folder.must_reach()
-    pages.look_at_all()  # a page may hold words of it that are not imported yet
+    if pages:
+        pages.look_at_all()  # a page may hold words of it that are not imported yet
     going = preview(context.folder, episodes, names, user, path)
     plain, things = _split(context.folder, names, user)
     context.gate.restate(things, user=user)
-    for about in [name.removesuffix(".md") for noun, name in things if noun == "page"]:
+    for about in [name.removesuffix(".md") for noun, name in things if noun == "page" and pages]:
+        assert pages is not None
         pages.files.render_again(user, about)
         context.folder.remove_page_from_copies(path_of(user, about))
     if nodes := [name for noun, name in things if noun == "node"]:
@@ -70,7 +72,7 @@ def erase(
     return going
 
 
-def _split(folder: OpenFolder, names: Sequence[str], user: str) -> tuple[list[str], list[tuple[str, str]]]:
+def _split(folder: OpenLedger, names: Sequence[str], user: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The names of beliefs and episodes, and of other things, each of those with what it is."""
     with folder.ledger.reading():
         nouns = [(name, noun_in(folder.state, name, user)) for name in names]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # heavy, and not needed to check a folder
     from tallystick.records.report import Report
     from tallystick.records.status import ChainFile, Kept
     from tallystick.records.times import Span
-    from tallystick.stores.open_folder import OpenFolder
+    from tallystick.stores.open_ledger import OpenLedger
 
 
 def verify_folder(
@@ -66,8 +66,8 @@ def check_proof(text: str, key: str) -> dict[str, Any]:
 class LedgerService:
     """The ledger of one open memory."""
 
-    def __init__(self, folder: OpenFolder, keyring: Keyring, must: Callable[[str, str], None]) -> None:
-        self._ledger, self._root, self._keyring, self._must = folder.ledger, folder.root, keyring, must
+    def __init__(self, opened: OpenLedger, keyring: Keyring, must: Callable[[str, str], None]) -> None:
+        self._open, self._ledger, self._keyring, self._must = opened, opened.ledger, keyring, must
 
     @cached_property
     def _tree(self) -> Tree:
@@ -82,8 +82,10 @@ class LedgerService:
     @property
     def folder(self) -> Path:
         """Where its files are, for whoever looks at these themselves. RolledBack if another ledger is there by now."""
+        from tallystick.stores.open_folder import in_folder
+
         self._ledger.must_be_here()
-        return self._root
+        return in_folder(self._open, "looking at its files").root
 
     @property
     def size(self) -> int:
@@ -116,10 +118,14 @@ class LedgerService:
 
         return verifier_of(self.id, self._keyring)
 
-    def verify(self, *, processes: int = 1, on_progress: Progress | None = None) -> Report:
-        """Check every line, from the first that is here to the last."""
+    def verify(
+        self, *, processes: int = 1, on_progress: Progress | None = None, checkpoint: str = "", key: str = ""
+    ) -> Report:
+        """Check every line, from the first that is here to the last; against a `checkpoint` kept elsewhere too."""
         self._ledger.refresh()
-        return verify_folder(self._root, processes=processes, on_progress=on_progress)
+        ring = self._keyring if settings.keys_folder().is_dir() else None
+        brought = (checkpoint, key)
+        return self._open.verify(ring, brought, processes=processes, on_progress=on_progress)
 
     def checkpoint(self, *, repin: bool = False) -> str:
         """Sign the ledger's size, head and root; keep the note in the folder and pin it outside.
@@ -129,20 +135,23 @@ class LedgerService:
         from tallystick.ledger.checkpoint import take
 
         self._must("ledger", "repin" if repin else "checkpoint")
-        note = self._repin() if repin else take(self._ledger, self._root, self._keyring)
+        note = self._repin() if repin else take(self._ledger, self._place, self._keyring)
         if self._ledger.standing.erasures:
             self.note_erasures()  # in case that failed when something was erased
         return note
 
+    @property
+    def _place(self) -> Path | str:
+        return self._open.place if self._open.root is None else self._open.root
+
     def _repin(self) -> str:
         from tallystick.ledger.checkpoint import take
-        from tallystick.stores.open_folder import OpenFolder
 
-        open_folder = OpenFolder(self._root, by=self._ledger.by)
+        again = self._open.again()
         try:
-            note = take(open_folder.ledger, self._root, self._keyring, repin=True)
+            note = take(again.ledger, self._place, self._keyring, repin=True)
         finally:
-            open_folder.close()
+            again.close()
         self._ledger.refresh()
         return note
 
@@ -183,17 +192,16 @@ class LedgerService:
 
     def _kept(self) -> list[Kept]:
         from tallystick.records.status import Kept
-        from tallystick.repair.verify import checkpoints_of
 
         found = list[Kept]()
-        for seen in checkpoints_of(self._root, self._keyring):
+        for seen in self._open.claims(self._keyring):
             whose, witness, path = seen.ledger or self.id, seen.witness, seen.path
-            assert path is not None
-            kept = Kept(str(path), witness.name, seen.outside, written(path), ledger=whose, trouble=seen.doubt)
+            place, at = (self._open.place, "") if path is None else (str(path), written(path))
+            kept = Kept(place, witness.name, seen.outside, at, ledger=whose, trouble=seen.doubt)
             if seen.root:
-                note = ""
+                note = seen.note
                 with suppress(OSError, UnicodeDecodeError):
-                    note = path.read_text("utf-8")
+                    note = note or (path.read_text("utf-8") if path else "")
                 kept = replace(kept, note=note, size=witness.seq + 1, head=witness.hash, root=seen.root.hex())
             found.append(kept)
         return sorted(found, key=lambda each: each.size, reverse=True)

@@ -18,7 +18,7 @@ import orjson
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.status import LogPage
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class Sought:
 
 
 def log_page(
-    folder: OpenFolder, user: str, sought: Sought, *, before: int | None, after: int | None, limit: int, reach: int
+    folder: OpenLedger, user: str, sought: Sought, *, before: int | None, after: int | None, limit: int, reach: int
 ) -> LogPage:  # fmt: skip
     """One page of a user's events. After a number there may be fewer than a page: then it is the newest page."""
     if min(limit, reach) < 1 or min(before or 0, after or 0) < 0:
@@ -125,7 +125,7 @@ def _said(event: Event, name: str) -> set[str]:
 
 
 def follow_events(
-    folder: OpenFolder, user: str, start: int, read: Callable[[Event], T | None], *, follow: bool
+    folder: OpenLedger, user: str, start: int, read: Callable[[Event], T | None], *, follow: bool
 ) -> Iterator[T | None]:
     """What `read` makes of a user's events; with `follow` it never ends, and gives None whenever nothing is new."""
     while True:

@@ -14,17 +14,16 @@ from tallystick.memory.maintenance.ledger import written
 from tallystick.records.errors import Damaged
 from tallystick.records.page import NOTES
 from tallystick.records.status import PendingReview, Status
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 WEEK = timedelta(days=7)
 _NAMED = 3  # reviews that are named
 _LOOKED_AT = 64  # events, for the last one that somebody wrote
 
 
-def status_of(open_folder: OpenFolder, ring: Keyring, user: str) -> Status:
+def status_of(open_folder: OpenLedger, ring: Keyring, user: str) -> Status:
     """The status of one user's memory. Its cost does not grow with the ledger, once that is open."""
     from tallystick.projections.database import entities
-    from tallystick.projections.pages.rows import path_of
     from tallystick.projections.vectors.names import how_many
 
     with open_folder.known():
@@ -32,17 +31,23 @@ def status_of(open_folder: OpenFolder, ring: Keyring, user: str) -> Status:
         pin = ring.pin(ledger.standing.ledger)
         asked = state.reviews.waiting(user, ledger.now())
         return Status(
-            str(root), state.count(user, "active"), state.count(user, "tombstone"), ledger.head.seq + 1,
+            open_folder.place, state.count(user, "active"), state.count(user, "tombstone"), ledger.head.seq + 1,
             ledger.standing.ledger, ledger.head.ts, open_folder.may_be_written(), str(ledger.trouble or ""),
-            settings.unsafe_place(root), pin.size if pin else None,
+            settings.unsafe_place(root) if root else "", pin.size if pin else None,
             checkpoint_at=written(ring.pin_path(ledger.standing.ledger)) if pin else "",
             by=_last_client(open_folder, user), learned=_learned(open_folder, user), episodes=state.episodes.held(user),
-            pages=sum(1 for _ in (root / "memory" / path_of(user, NOTES)).parent.glob("*.md")),
+            pages=_pages(root, user) if root else 0,
             entities=entities(open_folder.rows_path, user), paths=len(state.paths.names(user)),
-            vectors=how_many(root / "vectors", user), waiting=len(asked),
+            vectors=how_many(root / "vectors", user) if root else 0, waiting=len(asked),
             reviews=tuple(PendingReview(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
-            size=_size(root), times=_times(ledger),
+            size=_size(root) if root else sum(each.size for each in ledger.segments()), times=_times(ledger),
         )  # fmt: skip
+
+
+def _pages(root: Path, user: str) -> int:
+    from tallystick.projections.pages.rows import path_of
+
+    return sum(1 for _ in (root / "memory" / path_of(user, NOTES)).parent.glob("*.md"))
 
 
 def _times(ledger: Ledger) -> str:
@@ -53,7 +58,7 @@ def _times(ledger: Ledger) -> str:
     return "; ".join(filter(None, (ahead, times.report())))
 
 
-def _learned(open_folder: OpenFolder, user: str) -> int:
+def _learned(open_folder: OpenLedger, user: str) -> int:
     """What was first stated this week. Of what was moved away, or is damaged, nobody knows when."""
     try:
         before = open_folder.seq_at(datetime.fromisoformat(open_folder.ledger.now()) - WEEK)
@@ -62,7 +67,7 @@ def _learned(open_folder: OpenFolder, user: str) -> int:
     return open_folder.state.learned_since(user, before)
 
 
-def _last_client(open_folder: OpenFolder, user: str) -> str:
+def _last_client(open_folder: OpenLedger, user: str) -> str:
     """The client that wrote the last of the user's events, if it is among the last."""
     end = open_folder.ledger.head.seq
     start = max(end - _LOOKED_AT + 1, open_folder.ledger.first)

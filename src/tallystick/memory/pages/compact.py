@@ -43,7 +43,7 @@ from tallystick.records.page import Compaction
 from tallystick.records.policy import DEFAULT
 from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import State
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 from tallystick.stores.page_files import NoPage
 from tallystick.text.claims import gist
 
@@ -82,7 +82,7 @@ class _Plan:
 class Compactor:
     """The compaction of one folder's pages. `sync` imports edits and writes the files that are named."""
 
-    def __init__(self, folder: OpenFolder, at: PagesAt, settings: Settings, sync: Sync) -> None:
+    def __init__(self, folder: OpenLedger, at: PagesAt, settings: Settings, sync: Sync) -> None:
         self._folder, self._at, self._settings, self._sync = folder, at, settings, sync
 
     def proposals(self, user: str) -> list[Compaction]:

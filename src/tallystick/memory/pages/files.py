@@ -31,6 +31,7 @@ from tallystick.records.errors import Busy, NotWritten, Refused
 from tallystick.records.event import Event
 from tallystick.records.operations import PAGE_PUT
 from tallystick.records.progress import Progress
+from tallystick.stores.open_folder import in_folder
 from tallystick.stores.page_files import NoPage, PageFolder, Read
 
 _PATIENCE = 30.0
@@ -42,9 +43,10 @@ class PagesAt(Follower[PagesFile]):
     name, called = "pages", "the table of pages"
 
     def __init__(self, context: Context) -> None:
-        super().__init__(context.folder)
-        self.draw, self.masks, self._context = context.folder.draw, context.masks, context
-        self.folder = PageFolder(context.folder.files.pages, context.folder.disk)
+        folder = in_folder(context.folder, "a page")
+        super().__init__(folder)
+        self.draw, self.masks, self._context = folder.draw, context.masks, context
+        self.folder, self._lock_path = PageFolder(folder.files.pages, folder.disk), folder.files.pages_lock
         self._paused, self._is_working = 0, False
 
     @property
@@ -59,7 +61,7 @@ class PagesAt(Follower[PagesFile]):
             if self._is_working:
                 yield
                 return
-            fd = os.open(self.open_folder.files.pages_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fd = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 if not wait_for_lock(fd, _PATIENCE):
                     raise Busy("another program is writing pages; try again")

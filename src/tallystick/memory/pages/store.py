@@ -34,7 +34,7 @@ from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Busy, Moved, NotFound, NotWritable, Refused
 from tallystick.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
 from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo, PageText, Synced
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 from tallystick.stores.page_files import NoPage
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ Moment = date | str | None
 class PageStore:
     """The pages of one user."""
 
-    def __init__(self, open_folder: OpenFolder, gate: WriteGate, at: PagesAt, user: str, settings: Settings) -> None:
+    def __init__(self, open_folder: OpenLedger, gate: WriteGate, at: PagesAt, user: str, settings: Settings) -> None:
         self._folder, self._gate, self._at, self._user, self._settings = open_folder, gate, at, user, settings
 
     @property

@@ -28,14 +28,14 @@ from tallystick.records.event import Draft, Event
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.path import MAIN, REVIEW, ROOT, Conflict, MemoryPath, Merged, Tree, shown
 from tallystick.records.review import Action
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 
 @answering
 class PathService:
     """The paths of one user."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, several: Callable[[], frozenset[str]]) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str, several: Callable[[], frozenset[str]]) -> None:
         self._folder, self._gate, self._user, self._several = folder, gate, user, several
 
     def branch(self, name: str, parent: str = ROOT) -> MemoryPath:

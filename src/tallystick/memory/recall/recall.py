@@ -85,7 +85,7 @@ class RecallService:
 
     @property
     def _vectors_folder(self) -> Path | None:
-        return self._folder.root / "vectors" if self._folder.ledger.writable else None
+        return self._folder.root / "vectors" if self._folder.root and self._folder.ledger.writable else None
 
     @cached_property
     def _maker(self) -> VectorMaker:
@@ -445,7 +445,8 @@ class RecallService:
         self.__dict__.pop("_compared", None)
         from tallystick.projections.vectors.file import sweep
 
-        self._in_index(lambda file, erasures: sweep(self._folder.root / "vectors", file, erasures))
+        if (folder := self._vectors_folder) is not None:
+            self._in_index(lambda file, erasures: sweep(folder, file, erasures))
 
 
 def _chosen(spec: str, notify: Callable[[str], None]) -> Embedder | None:

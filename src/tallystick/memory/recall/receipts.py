@@ -26,7 +26,7 @@ from tallystick.records.event import Draft, Event
 from tallystick.records.operations import RECEIPT_PUT
 from tallystick.records.policy import DEFAULT, thing
 from tallystick.records.recall import WORDED, Neighbour, Receipt, has_words
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -42,7 +42,7 @@ MOST = 4096  # that wait at most, while a batch is open
 class ReceiptStore:
     """The receipts of one memory, those that wait to be written among them. Safe to use from several threads."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str, tell: Callable[[str], None]) -> None:
         self._folder, self._user, self._tell = folder, user, tell
         self._is_off, self._masks = gate.trust in DEFAULT.quarantined, gate.masks
         self._waiting: list[Receipt] = []

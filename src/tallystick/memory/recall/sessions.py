@@ -13,14 +13,14 @@ from tallystick.projections.index.schema import CONFIG, FRAMES
 from tallystick.records import ids
 from tallystick.records.errors import NotFound
 from tallystick.records.recall import Frame
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 
 @answering
 class SessionService:
     """The clock of active hours, by which memory ages. It is the memory's, whoever works."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate) -> None:
         self._folder, self._gate = folder, gate
 
     @property
@@ -61,7 +61,7 @@ class SessionService:
 class FrameStore:
     """The built-in frames and the user's own."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate) -> None:
         self._folder, self._gate = folder, gate
 
     def all(self) -> list[Frame]:
@@ -99,7 +99,7 @@ class FrameStore:
 class ConfigStore:
     """The memory's own thresholds (`prune_threshold`, `top_k`). No secret belongs here."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate) -> None:
         self._folder, self._gate = folder, gate
 
     def all(self) -> dict[str, str]:

@@ -32,7 +32,7 @@ from tallystick.records.page import NOTES
 from tallystick.records.path import MAIN
 from tallystick.records.policy import BELIEF, Subject, kind_of, named_cell
 from tallystick.records.review import Action, Answered, Applied, Approval, Review
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 Fold = Callable[[Action], None]
 _AT_ONCE = 256  # answers about one source that are one group
@@ -42,7 +42,7 @@ _AT_ONCE = 256  # answers about one source that are one group
 class ReviewService:
     """The reviews of one user. `fold` carries out an approved compaction of a page."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str, fold: Fold) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str, fold: Fold) -> None:
         self._folder, self._gate, self._user, self._fold = folder, gate, user, fold
 
     def waiting(self) -> list[Review]:

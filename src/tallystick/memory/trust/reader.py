@@ -55,7 +55,7 @@ from tallystick.records.status import ChainFile, Erasure, Kept, LogPage, Pending
 from tallystick.records.times import Span
 from tallystick.records.transfer import Exported, Imported, Skipped, TakenIn
 from tallystick.records.trust import Distrust, SourceStatus
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 from tallystick.stores.phase.graph import merge as merging, traverse as walk
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ NOTHING = object()  # in place of a record of which nothing may be read
 class Reader:
     """The rule for one open memory and its program. A person's reader only marks what is withheld from others."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str) -> None:
         self.rule, self._user = Quarantine(folder, gate, user), user
         self.is_person = gate.trust == "human"
         self.stated = threading.local()  # after which event the call began that states what is given out

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tallystick.memory.core.index import IndexService
     from tallystick.projections.index.file import IndexFile
     from tallystick.records.belief import Moment
-    from tallystick.stores.open_folder import OpenFolder
+    from tallystick.stores.open_ledger import OpenLedger
 
 
 class SourceService:
@@ -145,7 +145,7 @@ def is_shown(known: State, held: CurrentVersion, body: dict[str, Any], now: str)
     return against is None
 
 
-def withheld_episode(folder: OpenFolder, name: str, user: str) -> Distrust | None:
+def withheld_episode(folder: OpenLedger, name: str, user: str) -> Distrust | None:
     """The distrust for which recall leaves an episode out, if there is one. Of several episodes, the first."""
     with folder.ledger.reading():
         known = folder.state
@@ -165,7 +165,7 @@ def distrust_of(known: State, event: Event, user: str) -> Distrust | None:
     )  # fmt: skip
 
 
-def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
+def withheld_among(folder: OpenLedger, index: IndexService, versions: Iterable[str], user: str) -> dict[str, Distrust]:
     """Which of these versions have a distrusted source, and which. The caller has the ledger's turn."""
     against = folder.state.distrusts.of(user)
     if not against:
@@ -180,7 +180,7 @@ def withheld_among(folder: OpenFolder, index: IndexService, versions: Iterable[s
     return found
 
 
-def brought_back(folder: OpenFolder, index: IndexService, refs: Iterable[str]) -> list[Belief]:
+def brought_back(folder: OpenLedger, index: IndexService, refs: Iterable[str]) -> list[Belief]:
     """The versions that are recalled again, because those that replaced them are withheld."""
     asked = (orjson.dumps(list(refs)).decode(),)
     rows = index.read(lambda file: [Source(*row) for row in file.db.execute(sql.VERSIONS_OF_REFS, asked)])

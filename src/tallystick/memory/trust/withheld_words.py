@@ -20,7 +20,7 @@ from tallystick.records.schema import PERSONS, WRITER_TRUST
 from tallystick.state import history as timeline
 from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.sources import LATEST
-from tallystick.stores.open_folder import OpenFolder
+from tallystick.stores.open_ledger import OpenLedger
 
 NOT_TRUSTED = "its source is not trusted; recall leaves it out"
 PENDING = "pending approval; recall leaves it out"
@@ -33,7 +33,7 @@ _NAMING = frozenset(("source_episode_ids", "corroborates"))  # where names of ep
 class Quarantine:
     """The rule, on the current state. `gate` is that of the program that reads."""
 
-    def __init__(self, folder: OpenFolder, gate: WriteGate, user: str) -> None:
+    def __init__(self, folder: OpenLedger, gate: WriteGate, user: str) -> None:
         self.folder, self.state, self.gate, self.user = folder, folder.state, gate, user
         self._trusts = DEFAULT.quarantined
         self._writers: dict[int, tuple[str, str, str]] = {}  # by event: its writer's trust, its source, its id

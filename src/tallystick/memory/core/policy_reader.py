@@ -1,19 +1,17 @@
-"""The policy in `tallystick.toml`: which actions need approval, who may approve, and how long an approval lasts.
+"""The policy in the settings: which actions need approval, who may approve, and how long an approval lasts.
 
-The file is read again when it has changed. One that cannot be read refuses every write: nothing is written on a guess.
+It is read again when they have changed. One that cannot be read refuses every write: nothing is written on a guess.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-from tallystick.ledger.settings_file import brief, read_toml
+from tallystick.ledger.settings_file import SettingsText, brief
 from tallystick.records.errors import Refused
 from tallystick.records.policy import A_WEEK, DEFAULT, Policy, Rule
 
@@ -26,28 +24,21 @@ _NAMES = tuple(each.name for each in fields(Rule) if each.name not in ("then", "
 _LAW = Mapping[str, Any]
 
 
-class PolicyFile:
-    """The policy of one folder, as it is now."""
+class PolicyReader:
+    """The policy of one ledger, as it is now."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._seen: tuple[int, ...] | None = ()  # of the file when it was read last; None: there was none
+    def __init__(self, text: SettingsText) -> None:
+        self._text = text
+        self._seen: object = ()  # the version that was read last
         self._policy, self._error = DEFAULT, ""
 
     def now(self) -> Policy:
         """The policy in force. Refused, with the way out, if it cannot be read."""
-        seen: tuple[int, ...] | None = None
-        try:
-            found = os.stat(self._path)
-            seen = found.st_ino, found.st_mtime_ns, found.st_size
-        except FileNotFoundError:
-            pass
-        except OSError:
-            seen = (-1,)  # reading it says why
+        seen = self._text.version()
         if seen != self._seen:
             self._error = ""
             try:
-                self._policy = DEFAULT if seen is None else read_policy(self._path)
+                self._policy = DEFAULT if seen is None else read_policy(self._text)
             except Refused as error:
                 self._error = str(error)
             self._seen = seen
@@ -56,15 +47,15 @@ class PolicyFile:
         return self._policy
 
 
-def read_policy(path: Path) -> Policy:
+def read_policy(text: SettingsText) -> Policy:
     try:
-        raw = read_toml(path) or {}
+        raw = text.read() or {}
     except ValueError as error:
-        raise Refused(f"{path} cannot be read: {error}; fix it: until then nothing is written", "file") from None
+        raise Refused(f"{text.place} cannot be read: {error}; fix it: until then nothing is written", "file") from None
     try:
         return parse(raw.get("policy", {}))
     except Refused as error:
-        raise Refused(f"{path}: {error}; fix it: until then nothing is written", error.code) from None
+        raise Refused(f"{text.place}: {error}; fix it: until then nothing is written", error.code) from None
 
 
 def parse(law: object) -> Policy:

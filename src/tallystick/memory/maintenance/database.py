@@ -1,0 +1,52 @@
+"""Making a database ready for memories, as its owner: the schema, the key of passes, a ledger.
+
+The key is among this user's signing keys. Whoever else is to open ledgers there needs it too; the database has only
+what checks a pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
+
+from tallystick.ledger.disk import Disk, ensure_folder, write_new
+from tallystick.ledger.postgres.address import parts_of, place_of
+from tallystick.ledger.postgres.passes import PassKey
+from tallystick.memory import settings
+from tallystick.records.errors import NotFound, Refused
+from tallystick.stores.open_database import INSTALL
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What `prepare` did."""
+
+    place: str
+    address: str  # by which programs open the ledger; with the password of their role, if that was made now
+    has_password: bool  # that is known only here
+    is_new: bool  # the ledger was made now
+
+
+def prepare(address: str) -> Prepared:
+    """Make a database ready, or bring it up to date, and make the ledger that its owner's address names."""
+    try:
+        from tallystick.ledger.postgres.migrate import APP, prepare
+    except ImportError as error:
+        raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
+    database, name = parts_of(address)
+    is_new, password = prepare(database, name, _key_for(place_of(database)))
+    url = urlsplit(address)
+    who, host = f"{APP}:{password}" if password else APP, url.netloc.rpartition("@")[2]
+    programs = urlunsplit(url._replace(netloc=f"{who}@{host}"))
+    return Prepared(place_of(address), programs, bool(password), is_new)
+
+
+def _key_for(place: str) -> PassKey:
+    """This user's key for that database, made on first use."""
+    try:
+        return PassKey.parse(settings.pass_key(place))
+    except NotFound:
+        path, key = settings.pass_key_path(place), PassKey.generate()
+        ensure_folder(Disk(), path.parent)
+        write_new(Disk(), path, f"{key}\n".encode())
+        return key
