@@ -61,6 +61,19 @@ class Call:
     trust: str | None = None  # who speaks; None: a person
     trouble: str = ""  # of the memory, once it was printed
 
+    def address(self) -> str:
+        """The address of the memory, if it is in a database; else empty."""
+        from tallystick.memory import settings
+
+        found = settings.find(self.folder)
+        return found if isinstance(found, str) else ""
+
+    def exists(self) -> bool:
+        """Whether the memory was made already. One in a database was: only its owner makes one there."""
+        from tallystick.stores.places import has_ledger
+
+        return bool(self.address()) or has_ledger(self.locate())
+
     def locate(self) -> Path:
         """The folder of the memory; it need not exist."""
         from tallystick.memory import settings
@@ -112,10 +125,10 @@ class Call:
         from tallystick.memory.memory import Memory
         from tallystick.surfaces.present.text import shown
 
+        place = self.address() or (self.usable() if create else self.existing())
         memory = Memory(
-            self.usable() if create else self.existing(), user=self.owner(), by=BY, trust=self.trust or "human",
-            read_only=read_only, notify=self.warn,
-        )  # fmt: skip
+            place, user=self.owner(), by=BY, trust=self.trust or "human", read_only=read_only, notify=self.warn
+        )
         if read_only and memory.trouble and not self.json:
             self.trouble = memory.trouble
             self.note(f"tallystick: incomplete: {shown(memory.trouble)}")
@@ -286,7 +299,7 @@ def _store(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
 def common_options(without: Sequence[str] = ()) -> list[click.Option]:
     options = [
-        click.Option(["folder", "-C", "--folder"], help="The memory folder to use.", metavar="PATH"),
+        click.Option(["folder", "-C", "--folder"], help="The memory: its folder, or its address.", metavar="PATH"),
         click.Option(["json", "--json"], is_flag=True, help="Print JSON, and nothing else, on standard output."),
         click.Option(["jsonl", "--jsonl"], is_flag=True, help="Print JSON; a list as one object per line."),
         click.Option(["debug", "--debug"], is_flag=True, help="With an error, print the traceback."),

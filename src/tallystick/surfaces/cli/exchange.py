@@ -15,7 +15,6 @@ from tallystick.records.display import counted
 from tallystick.records.errors import Busy, Refused, TallystickError
 from tallystick.records.json import loads
 from tallystick.records.transfer import Imported
-from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli.command import BY, Call, command, print_bytes, progress, waiting
 from tallystick.surfaces.cli.options import STANDARD_INPUT, option, read_input, whose
 from tallystick.surfaces.present.names import count, counts
@@ -73,7 +72,7 @@ def import_(
     done = Imported(dry_run=dry_run)
     with ExitStack() as stack:
         opened, create = call, not dry_run
-        if dry_run and not has_ledger(call.locate()):  # a temporary memory shows what would be imported
+        if dry_run and not call.exists():  # a temporary memory shows what would be imported
             opened, create = replace(call, folder=stack.enter_context(TemporaryDirectory())), True
         memory = stack.enter_context(opened.memory(create=create))
         with progress("Importing …", total) as on_progress:

@@ -30,11 +30,14 @@ def verify(call: Call, processes: int, checkpoint: str | None, key: str) -> int:
     """Prints how many events there are, whether each is as it was written, and which witnesses confirm that none is
     missing at the end. A chain alone cannot show that: without a witness outside the folder, it says so.
     """
-    folder = call.existing()
-    size = size_of_ledger(folder)
-    with progress("Verifying", size) as on_progress:
-        note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
-        report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)
+    note = Path(checkpoint).read_text("utf-8", "replace") if checkpoint else ""
+    if call.address():
+        with call.memory(read_only=True) as memory, progress("Verifying", memory.status().size) as on_progress:
+            report = memory.ledger.verify(on_progress=on_progress, checkpoint=note, key=key)
+    else:
+        folder = call.existing()
+        with progress("Verifying", size_of_ledger(folder)) as on_progress:
+            report = verify_folder(folder, processes=processes, on_progress=on_progress, checkpoint=note, key=key)
     call.answer(report, _verified(report))
     return 0 if report.ok else 4
 

@@ -14,6 +14,7 @@ from tallystick.memory.memory import Memory
 from tallystick.records.errors import Unfinished
 from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli.command import BY, Call, command, waiting
+from tallystick.surfaces.cli.database import prepare_database
 from tallystick.surfaces.cli.options import option, yes as yes_option
 from tallystick.surfaces.present.names import copies_in, count
 from tallystick.surfaces.present.text import bold, dim, finding_page, outcome, shown, warn
@@ -29,9 +30,13 @@ def init(call: Call, here: bool, path: str | None) -> None:
     """With --here in `.tallystick/` of this folder, with PATH in that one, else where commands look for it now. This is
     optional: the first `tallystick remember` creates one as well. Prints where it is and how it will be found. It gets
     its settings and, in `memory/`, the two pages about the user; what exists already is left as it is.
+    With the address of a database, as its owner, makes that ready, and a ledger in it; prints the address for programs.
     """
     if here and path:
         raise click.UsageError("choose --here or a PATH")
+    if path and isinstance(address := settings.find(path), str):
+        prepare_database(call, address)
+        return
     folder = Path.cwd() / settings.NAME if here else settings.locate(path) if path else call.locate()
     new = not has_ledger(folder)
     with Memory(folder, by=BY) as memory:

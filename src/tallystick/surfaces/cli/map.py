@@ -51,7 +51,8 @@ SERVE = (
     Entry("connect", "Set up an MCP client to use this memory", "serve"),
 )
 SPECIALIST = (
-    Entry("init", "Create a memory in a folder of your choice", "maintenance"),
+    Entry("init", "Create a memory in a folder or a database of your choice", "maintenance"),
+    Entry("settings", "Show or replace the settings and the policy", "database"),
     Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger"),
     Entry("migrate", "Import the JSON files of specsmith", "exchange"),
     Entry("rebuild-index", "Rebuild the index and the tables of the pages", "pages"),

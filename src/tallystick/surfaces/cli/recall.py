@@ -17,7 +17,6 @@ import click
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Busy, Refused
 from tallystick.records.policy import DEFAULT
-from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import from_standard_input, given, option, text_from, whose
@@ -117,7 +116,7 @@ def recall(call: Call, /, question: tuple[str, ...], replay: str | None, **optio
     if not words and not question and not is_frame:
         raise click.UsageError('say what to look for as QUESTION: tallystick recall "what does Ana prefer?"')
     if request.pop("hook", False):
-        if has_ledger(call.locate()):  # a client takes silence for nothing, and an error for a fault
+        if call.exists():  # a client takes silence for nothing, and an error for a fault
             with call.memory() as memory:
                 filled = _fill(memory, words or "", request)
             if filled.text:

@@ -107,10 +107,9 @@ def tallystick(ctx: click.Context) -> None:
     """Memory for AI agents that a person can read, replay and prove."""
     if ctx.invoked_subcommand is not None:
         return
-    from tallystick.stores.places import has_ledger
 
     call = ctx.ensure_object(Call)
-    if call.json or call.folder or (command.on_a_terminal() and has_ledger(call.locate())):
+    if call.json or call.folder or (command.on_a_terminal() and call.exists()):
         from tallystick.surfaces.cli.look import status
 
         with status.make_context("status", [], parent=ctx) as inner:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,12 +12,11 @@ import click
 from tallystick.memory.pages.schema import page_of
 from tallystick.records.belief import Belief
 from tallystick.records.policy import DEFAULT
-from tallystick.stores.places import has_ledger
 from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import complete, given, lines_of, option, text_from, text_or_input
 from tallystick.surfaces.present.beliefs import DONE, related, remembered, table
-from tallystick.surfaces.present.names import ago, copies_in, count, counts, episode_named, handle, short_id, their
+from tallystick.surfaces.present.names import ago, count, counts, episode_named, handle, short_id, their
 from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, warn, width
 
 if TYPE_CHECKING:
@@ -51,7 +49,7 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
     fields = {**given(options), "keep_secrets": keep_secrets}
     if by_line and "key" in fields:
         raise click.UsageError("--key names one belief; leave it out with --lines")
-    is_new = not has_ledger(call.locate())
+    is_new = not call.exists()
     with call.memory(create=True) as memory:
         beliefs, found = [], []
         with waiting("Recording …"), memory.batch() if by_line else nullcontext():
@@ -65,7 +63,7 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
             call.note("tallystick: quarantined until a person approves it: tallystick review")
         if by_line:
             number = count(len(beliefs), "belief")
-            call.answer(found, [remembered("Remembered", number, memory.folder, is_new=is_new, page=page)])
+            call.answer(found, [remembered("Remembered", number, memory.place, is_new=is_new, page=page)])
             return
 
         def called(name: str) -> str:
@@ -75,7 +73,7 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
         answer = belief.answer
         assert answer is not None  # `remember` always gives one
         done, more = DONE[answer.what], related(answer, called)
-        line = remembered(done, handle(belief.key), memory.folder, is_new=is_new, page=page, more=more)
+        line = remembered(done, handle(belief.key), memory.place, is_new=is_new, page=page, more=more)
         call.answer({**found[0], "answer": answer.to_dict()}, [line])
 
 
@@ -111,7 +109,7 @@ def observe(
     if wrong := [each for each in meta if each.find("=") < 1]:
         raise click.UsageError(f"--meta must be KEY=VALUE, not {wrong[0]!r}")
     fields |= {"id": name, "path": path or "", "metadata": dict(each.split("=", 1) for each in meta)}
-    is_new = not has_ledger(call.locate())
+    is_new = not call.exists()
     with call.memory(create=True) as memory:
         found = []
         with waiting("Recording …"), memory.batch() if by_line else nullcontext():
@@ -120,7 +118,7 @@ def observe(
                 found.append({**episode.to_dict(), "masked": list(memory.masked)})
     if by_line:
         number = count(len(found), "episode")
-        call.answer(found, [remembered("Observed", number, memory.folder, is_new=is_new)])
+        call.answer(found, [remembered("Observed", number, memory.place, is_new=is_new)])
     else:
         call.answer(found[0], [outcome("Observed", short_id(episode.id), episode.content)])
 
@@ -251,11 +249,11 @@ def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool) -> None:
         names = tuple(episode_named(memory, name) or name for name in names)
         preview = memory.preview_erase(*names)
         if dry_run:
-            call.answer({**preview.to_dict(), "erased": False}, _plan(preview, memory.folder))
+            call.answer({**preview.to_dict(), "erased": False}, _plan(preview, memory.place))
             return
         if not yes and memory.trust == "human":  # anyone else needs a person's approval
             call.confirm(
-                "Destroy these words for good?", _plan(preview, memory.folder), no="nothing was erased",
+                "Destroy these words for good?", _plan(preview, memory.place), no="nothing was erased",
                 unattended="erasing cannot be undone; preview it with --dry-run, confirm with --yes",
             )  # fmt: skip
         with waiting("Erasing …"):
@@ -265,7 +263,7 @@ def erase(call: Call, names: tuple[str, ...], yes: bool, dry_run: bool) -> None:
     call.answer({**erased.to_dict(), "erased": True}, [line, *_elsewhere(erased, "were not reached")])
 
 
-def _plan(preview: Erasure, folder: Path) -> Iterator[str]:
+def _plan(preview: Erasure, place: str) -> Iterator[str]:
     number = len(preview.beliefs) + len(preview.episodes) + len(preview.things)
     yield bold(f"{_counted(preview)} would lose {their(number or 1)} words:")
     yield from table(list(preview.beliefs), "  ")
@@ -274,8 +272,8 @@ def _plan(preview: Erasure, folder: Path) -> Iterator[str]:
     yield from (f"  {shown(each)}" for each in preview.things)
     yield ""
     yield f"  {count(preview.events, 'event')} of the ledger"
-    if copies := copies_in(folder):
-        yield f"  {count(len(copies), 'backup')} inside {shown(str(folder))}"
+    if preview.backups:
+        yield f"  {count(len(preview.backups), 'backup')} inside {shown(place)}"
     yield from _elsewhere(preview, "would not be reached")
 
 

@@ -1,7 +1,6 @@
 """Beliefs as a person reads them: one on a line, all of one, its history, and the answer to `remember`."""
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 from tallystick.records.belief import OWNER, Belief, RememberResult, Version
 from tallystick.records.fact import steps_in
@@ -94,9 +93,9 @@ def history(versions: list[Version]) -> Iterator[str]:
             yield " " * indent + dim(short(f"because {belief.reason}", width() - indent))
 
 
-def remembered(verb: str, what: str, folder: Path, *, is_new: bool, page: str = "", more: Iterable[str] = ()) -> str:
+def remembered(verb: str, what: str, place: str, *, is_new: bool, page: str = "", more: Iterable[str] = ()) -> str:
     """The answer to `remember` and `observe`: what was done, where it is kept, its page, and related beliefs."""
-    where = dim(f"in {short_path(folder)}") + (" (new)" if is_new else "")
+    where = dim(f"in {short_path(place)}") + (" (new)" if is_new else "")
     rest = [*([dim(f"On page {shown(page)}")] if page else []), *more]
     return f"{dim(verb)} {bold(shown(what))} {where}{dim('.')} {dim('. ').join(rest)}".rstrip()
 
