@@ -1,5 +1,6 @@
 """`Memory` in a folder, in PostgreSQL, and through pgbouncer: the same calls give the same lines, answers and errors.
 
+Through pgbouncer each write is decided twice, as if somebody else had been first: deciding changes nothing by itself.
 Statements are made of words that occur once, so that none repeats or contradicts another: that is looked up in the
 index, which only a folder has.
 """
@@ -20,6 +21,7 @@ from hypothesis import given, settings, strategies as st
 
 from tallystick import Memory
 from tallystick.ledger.fold import LedgerMetadata, fold_line
+from tallystick.ledger.postgres.ledger import PostgresLedger, _Again
 from tallystick.projections.index import file as index
 from tallystick.records.errors import TallystickError
 from tallystick.records.rule import ConsolidationRule
@@ -75,8 +77,9 @@ class Clock:
 class Told:
     """What one engine says to each step."""
 
-    def __init__(self, place: Path | str, draws: Draws) -> None:
+    def __init__(self, place: Path | str, draws: Draws, *, twice: bool = False) -> None:
         self.place, self.draws, self.clock, self.step, self.said = place, draws, Clock(), 0, list[Any]()
+        self.twice = twice
         self.open()
 
     def open(self) -> None:
@@ -86,6 +89,28 @@ class Told:
         self.web = Memory(
             self.place, clock=self.clock, by="web:test", trust="web", embedder="none", notify=lambda _: None
         )
+
+        for m in (self.person, self.web) if self.twice else ():
+            self.lose_once(m._folder.ledger)
+
+    def lose_once(self, ledger: PostgresLedger) -> None:
+        """Let each write of a ledger be decided, and then once more."""
+        decided, lost = ledger._decided, list[bytes]()
+
+        def losing(decide: Any, key: bytes) -> Any:
+            if lost.pop() if lost else False:
+                return decided(decide, key)
+            count = self.draws._count
+            ledger.state.begin()
+            try:
+                decide()
+            finally:
+                ledger.state.rollback()
+                self.draws._count = count
+            lost.append(key)
+            raise _Again
+
+        ledger._decided = losing  # type: ignore[method-assign]
 
     def close(self) -> None:
         self.web.close()
@@ -240,7 +265,8 @@ def engines(cluster: Any) -> Iterator[list[Told]]:
         made = [folder]
         stack.callback(forget_ledgers, cluster, ledger)
         for database in ("straight", "pooled"):
-            made.append(Told(cluster.ledger_address(cluster.new_ledger(database, ledger), database), draws))
+            address = cluster.ledger_address(cluster.new_ledger(database, ledger), database)
+            made.append(Told(address, draws, twice=database == "pooled"))
             stack.callback(made[-1].close)
         yield made
 
