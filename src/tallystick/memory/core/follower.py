@@ -268,9 +268,9 @@ class Follower(ABC, Generic[Set]):
         if why:
             self._tell(why)
         if (mark.seq, mark.hash) != (end.seq, end.hash):
-            if rows.path == self.place and not self.ledger.writable:  # somebody has written since it was opened
+            if self.place and rows.path == self.place and not self.ledger.writable:
                 self.close()
-                raise Stale("it is behind")
+                raise Stale("it is behind")  # somebody has written since it was opened
             if mark.seq + 1 < self.ledger.first:
                 with rows.writing():  # one at a time; nobody waits for the ledger's lock in here
                     if rows.bookmark() == mark:

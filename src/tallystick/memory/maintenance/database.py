@@ -14,7 +14,7 @@ from tallystick.ledger.postgres.address import parts_of, place_of
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.memory import settings
 from tallystick.records.errors import NotFound, Refused
-from tallystick.stores.open_database import INSTALL
+from tallystick.stores.open_database import INSTALL, OpenDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,16 @@ class Prepared:
     is_new: bool  # the ledger was made now
 
 
-def prepare(address: str) -> Prepared:
+def prepare(address: str, *, by: str) -> Prepared:
     """Make a database ready, or bring it up to date, and make the ledger that its owner's address names."""
     try:
         from tallystick.ledger.postgres.migrate import APP, prepare
     except ImportError as error:
         raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
     database, name = parts_of(address)
-    is_new, password = prepare(database, name, _key_for(place_of(database)))
+    key = _key_for(place_of(database))
+    is_new, password = prepare(database, name, key)
+    OpenDatabase(address, str(key), by=by).close()  # which records the first line, if it is new
     url = urlsplit(address)
     who, host = f"{APP}:{password}" if password else APP, url.netloc.rpartition("@")[2]
     programs = urlunsplit(url._replace(netloc=f"{who}@{host}"))

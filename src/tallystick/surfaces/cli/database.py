@@ -4,14 +4,14 @@ from pathlib import Path
 
 from tallystick.memory.maintenance.database import prepare
 from tallystick.memory.settings import TEMPLATE
-from tallystick.surfaces.cli.command import Call, command
+from tallystick.surfaces.cli.command import BY, Call, command
 from tallystick.surfaces.cli.options import FilePath, option
 from tallystick.surfaces.present.text import dim, outcome, shown
 
 
 def prepare_database(call: Call, address: str) -> None:
     """`tallystick init` with an address."""
-    done = prepare(address)
+    done = prepare(address, by=BY)
     hint = "its password is shown this once" if done.has_password else "with its password, if it has one"
     page = [outcome("Created" if done.is_new else "Already there:", done.place)]
     page.append(f"{dim('Programs open it as')} {shown(done.address)} {dim(f'({hint})')}")
