@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
 from tallystick import Memory
 from tallystick.memory import settings
@@ -165,3 +168,20 @@ def test_a_checkpoint_and_a_proof_hold_and_a_pin_notices_an_older_state(home, ad
         assert not m.ledger.verify().ok
         with pytest.raises(RolledBack):
             m.remember("three")
+
+
+def test_a_program_speaks_mcp_to_a_memory_in_a_database(home, address):
+    async def spoken() -> list[str]:
+        started = StdioServerParameters(
+            command=sys.executable, args=["-m", "tallystick", "mcp", "-C", address], env=dict(os.environ)
+        )
+        async with stdio_client(started) as (read, write), ClientSession(read, write) as session:
+            await session.initialize()
+            calls = [("remember", {"text": "Ana lives in Lisbon"}), ("recall", {"question": "where does Ana live?"})]
+            return [(await session.call_tool(name, said)).content[0].text for name, said in calls]
+
+    remembered, recalled = asyncio.run(spoken())
+    assert remembered.startswith("Remembered")
+    assert "| Ana lives in Lisbon" in recalled
+    with Memory(address) as m:
+        assert [belief.trust for belief in m.beliefs.all()] == ["agent"]

@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tallystick.ledger.postgres.address import is_address
+from tallystick.ledger.postgres.address import is_address, place_of as place_in_database
 from tallystick.ledger.settings_file import SettingsFile, SettingsText, brief
 from tallystick.records.errors import NotFound, Refused
 
@@ -103,6 +103,11 @@ def find(path: str | Path | None = None) -> Path | str:
     if path is None and is_address(home := os.environ.get("TALLYSTICK_HOME")):
         return str(home)
     return str(path) if is_address(path) else locate(path)
+
+
+def without_password(address: str) -> str:
+    """The place in a database that an address names."""
+    return place_in_database(address)
 
 
 def place_of(given: str | Path) -> Path:

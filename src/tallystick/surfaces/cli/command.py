@@ -68,6 +68,13 @@ class Call:
         found = settings.find(self.folder)
         return found if isinstance(found, str) else ""
 
+    def place(self) -> str:
+        """Where the memory is, for a message."""
+        from tallystick.memory import settings
+
+        address = self.address()
+        return settings.without_password(address) if address else str(self.locate())
+
     def exists(self) -> bool:
         """Whether the memory was made already. One in a database was: only its owner makes one there."""
         from tallystick.stores.places import has_ledger

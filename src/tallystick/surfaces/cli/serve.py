@@ -99,7 +99,7 @@ def mcp(call: Call, /, profiles: tuple[str, ...], trust: str, session: str, agen
     from tallystick.surfaces.mcp.offers import Offers
     from tallystick.surfaces.mcp.transport import serve
 
-    call.note(f"tallystick: serving {shown(str(call.locate()))} as {trust}, {count(len(chosen), 'tool')}")
+    call.note(f"tallystick: serving {shown(call.place())} as {trust}, {count(len(chosen), 'tool')}")
     if sys.stdin.isatty():
         call.note("tallystick: this is for programs; `tallystick connect` sets one up. Ctrl-C ends it")
     handlers: dict[str, Any] = Offers(worker).handlers
@@ -144,7 +144,7 @@ def holder(
     from tallystick.memory.memory import Memory
     from tallystick.surfaces.server.worker import MemoryWorker, Person
 
-    opens = partial(Memory, call.usable(), user=call.owner(), notify=notify or call.warn)
+    opens = partial(Memory, call.address() or call.usable(), user=call.owner(), notify=notify or call.warn)
     source = source_of(agent)
     by = f"elicit:{source}"
     person = Person(by, partial(opens, by=by, trust="human"), options_of(call))
@@ -153,7 +153,8 @@ def holder(
 
 def options_of(call: Call) -> str:
     """The options with which a command uses the same memory."""
-    named = f" -C {quote(str(Path(call.folder).absolute()))}" if call.folder else ""
+    is_named = call.folder and not call.address()  # an address may hold a password
+    named = f" -C {quote(str(Path(call.folder or '').absolute()))}" if is_named else ""
     return named + (f" --user {quote(call.owner())}" if call.owner() != OWNER else "")
 
 

@@ -12,14 +12,16 @@ change, only the numbers between: it gets the newest one when it asks again, and
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from tallystick.memory.memory import Memory
-from tallystick.records.errors import Closed, RolledBack, TallystickError
+from tallystick.records.errors import Closed, Refused, RolledBack, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
 from tallystick.stores.places import is_memory, revision
@@ -123,22 +125,28 @@ class ChangeDetector:
 
     def __init__(self) -> None:
         self.next = self.place = 0  # the first event that was not read; the first after the last change
-        self._folder: Path | None = None
+        self._folder: Path | None = None  # None: in a database, where nobody tells, so one looks each second
+        self._is_begun = False
         self._seen: object = None
 
     def begin(self, memory: Memory) -> None:
         """Start from now: nothing that is there is new."""
-        self._folder = memory.folder
-        self._seen = revision(self._folder)
+        self._is_begun = True
+        with suppress(Refused):
+            self._folder = memory.folder
+        self._seen = self._revision()
         self.next = self.place = memory.status().events
 
     def is_due(self) -> bool:
         """True if there may be something to read."""
-        return self._folder is not None and revision(self._folder) != self._seen
+        return self._is_begun and self._revision() != self._seen
+
+    def _revision(self) -> object:
+        return revision(self._folder) if self._folder else int(time.monotonic())
 
     def look(self, memory: Memory) -> list[Event]:
         """The changes since the last look. If this raises, they are read again the next time."""
-        now = revision(memory.folder)
+        now = self._revision()
         news = list(memory.log(self.next))
         if news:
             self.next = news[-1].seq + 1
