@@ -48,6 +48,7 @@ _TAKES = {
     "write_rows": "rows",
     "clear_rows": "",
     "keep_checkpoint": "bigint text",
+    "destroyed_erasures": "",
 }
 _ROWS = (
     "text[] bytea[] integer[] text[] bytea[] bytea[] text[] bigint[] text[] bytea[] bytea[] text[] text[] bytea[]"
