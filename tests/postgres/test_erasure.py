@@ -197,6 +197,33 @@ def test_who_has_no_key_destroys_and_who_has_one_records_it(cluster, address, ma
     assert len(marked.ends()) == 1
 
 
+def test_two_who_record_it_at_once_record_it_once(cluster, address, marked, monkeypatch):
+    marked.erase("gone")
+    sweep(address)
+    other = OpenDatabase(cluster.ledger_address(marked.name), str(cluster.key))
+    locked = marked.ledger._writing_locked
+    monkeypatch.setattr(marked.ledger, "_writing_locked", lambda: other.ledger.finish_erasing() and locked())
+    assert marked.ledger.finish_erasing() == []
+    assert len(marked.ends()) == 1
+    other.close()
+
+
+def test_a_ledger_that_cannot_be_written_keeps_no_other_from_its_record(cluster, address, marked):
+    other = Marked(cluster)
+    other.say("gone")
+    marked.erase("gone")
+    other.erase("gone")
+    moved = "UPDATE tallystick.heads SET state = %s WHERE ledger = %s"
+    with cluster.owner() as db:
+        db.execute(moved, ("moved", marked.ledger.standing.ledger))
+        done = sweep(address, str(cluster.key))
+        assert [each.place for each in done.destroyed] == [other.ledger.place]
+        assert (done.pending, marked.name in done.trouble) == (1, True)
+        db.execute(moved, ("open", marked.ledger.standing.ledger))
+    assert sweep(address, str(cluster.key)).pending == 0
+    other.opened.close()
+
+
 def test_one_ledger_is_swept_by_its_address(cluster, address, marked):
     other = Marked(cluster)
     other.say("gone")
@@ -340,9 +367,11 @@ def test_a_right_that_is_missing_is_named(cluster, address, marked, right):
     assert len(sweep(address, str(cluster.key)).destroyed) == 1
 
 
-def test_a_database_without_the_schema_and_an_address_that_is_none_are_refused(cluster, address):
+def test_a_database_without_the_schema_a_pooler_and_an_address_that_is_none_are_refused(cluster, address):
     with pytest.raises(NotFound, match="tallystick init"):
         sweep(address.replace("straight", "postgres"))
+    with pytest.raises(Busy, match="pooler"):  # a session's setting would stay in its connection
+        sweep(cluster.address("pooled", user="postgres"))
     with pytest.raises(Refused, match="address"):
         sweep("nonsense")
 

@@ -28,17 +28,18 @@ def sweep(address: str, key: str = "", *, by: str = "cli:local", timeout: float 
     pass_key = PassKey.parse(key) if key else None
     swept = files.sweep(place, ledger=name, timeout=timeout)
     done, trouble = list[Destruction](), [swept.trouble] if swept.trouble else []
-    if pass_key and swept.ledgers:
+    if pass_key and swept.destroyed:
         database = Database(place, pass_key)
         try:
-            for each in swept.ledgers:
+            for each in list(swept.destroyed):
                 try:
                     done += _record(f"{place}{'&' if '?' in place else '?'}ledger={quote(each)}", key, by, database)
+                    del swept.destroyed[each]
                 except TallystickError as error:  # that of one ledger does not keep others from theirs
                     trouble.append(str(error))
         finally:
             database.close()
-    return Sweep(tuple(done), swept.hidden + swept.destroyed - len(done), "; ".join(trouble))
+    return Sweep(tuple(done), swept.hidden + sum(swept.destroyed.values()), "; ".join(trouble))
 
 
 def _record(address: str, key: str, by: str, database: Database) -> list[Destruction]:

@@ -89,8 +89,7 @@ FROM tallystick.erasures e JOIN tallystick.ledgers n USING (ledger) WHERE %s IN 
 class Swept(NamedTuple):
     """What a sweep has come to."""
 
-    ledgers: list[str]  # names of those that have something to record
-    destroyed: int  # erasures that are destroyed and not recorded
+    destroyed: dict[str, int]  # erasures that are destroyed and not recorded, by the ledger's name
     hidden: int  # erasures that are not destroyed yet
     trouble: str  # why they are not
 
@@ -104,12 +103,13 @@ def sweep(address: str, *, ledger: str = "", timeout: float = 60.0) -> Swept:
         place = "{host}/{dbname}".format(**{"host": "localhost", "dbname": "", **conninfo_to_dict(address)})
     except psycopg.ProgrammingError:
         raise Refused("not the address of a database; write it like postgresql://user@host/name", "name") from None
+    settings = f"-c lock_timeout={_LOCK_TIMEOUT} -c statement_timeout=0"  # a pooler refuses them
     try:
-        with psycopg.connect(address, autocommit=True) as db:
+        with psycopg.connect(address, autocommit=True, options=settings) as db:
             return _Sweeping(db, place, ledger, timeout).run()
     except psycopg.Error as error:
         why = str(error).strip().partition("\n")[0]
-        raise Busy(f"the sweep of {place} has not finished: {why}; sweep again") from error
+        raise Busy(f"the sweep of {place} has not finished: {why}; sweep again, past any pooler") from error
 
 
 class _Sweeping:
@@ -121,12 +121,10 @@ class _Sweeping:
 
     def run(self) -> Swept:
         self._must_be_allowed()
-        self._rows(f"SET lock_timeout = '{_LOCK_TIMEOUT}'")
-        self._rows("SET statement_timeout = 0")
         trouble = [*self._rewrite_tables(), *self._discard_wal()]
         found = self._rows(_COUNTED, (self._ledger,))
-        ledgers, hidden = [name for name, done, _ in found if done], sum(row[2] for row in found)
-        return Swept(ledgers, sum(row[1] for row in found), hidden, "; ".join(trouble) if hidden else "")
+        hidden = sum(row[2] for row in found)
+        return Swept({name: done for name, done, _ in found if done}, hidden, "; ".join(trouble) if hidden else "")
 
     def _rows(self, statement: str, values: Sequence[object] | dict[str, object] = ()) -> list[tuple[Any, ...]]:
         cursor = self._db.execute(statement.encode(), values or None)
