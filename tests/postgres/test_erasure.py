@@ -300,6 +300,7 @@ def test_a_table_that_is_in_use_is_named_and_the_next_sweep_rewrites_it(cluster,
     gone = marked.erase("gone") | other.erase("gone")
     table = partition(cluster, marked) if locked == "the partition" else "tallystick.audit"
     with cluster.owner() as db, db.transaction():
+        db.execute("SET idle_in_transaction_session_timeout = '60s'")  # who waits without end is not waited for
         db.execute(f"LOCK TABLE {table} IN ACCESS SHARE MODE")
         done = sweep(address, str(cluster.key), timeout=0.5)
         assert done.trouble == f"removed rows are kept by those who use {table}"

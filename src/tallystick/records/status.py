@@ -10,9 +10,9 @@ from tallystick.records.display import Displayable
 from tallystick.records.episode import Episode
 from tallystick.records.event import Event
 
-# What a sweep of a database does not reach: archived WAL, base backups, dumps, the server's logs, and the files of
-# standbys until they have followed.
-UNREACHED = ("archive", "backups", "dumps", "logs", "standbys")
+# What a sweep of a database does not reach: archived WAL, base backups, dumps, the server's logs, orphans (files of no
+# table, which a crash of the server has left), and the files of standbys until they have followed.
+UNREACHED = ("archive", "backups", "dumps", "logs", "orphans", "standbys")
 
 
 @dataclass(frozen=True, slots=True)

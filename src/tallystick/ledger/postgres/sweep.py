@@ -180,7 +180,7 @@ class _Sweeping:
         [(was,)] = self._rows("SELECT pg_relation_filenode(%s::regclass)", (table,))
         try:
             self._rows(f"VACUUM (FULL) {table}")
-        except pg.LockNotAvailable:
+        except (pg.LockNotAvailable, pg.DeadlockDetected):
             return [f"those who use {table}"]
         if self._rows("SELECT pg_relation_filenode(%s::regclass)", (table,)) == [(was,)]:  # it has only warned
             return [f"{table}, which was not rewritten"]
