@@ -16,6 +16,7 @@ from tallystick.ledger.postgres.verify import verify
 from tallystick.records.errors import Busy, Damaged, RolledBack
 from tallystick.stores.open_database import OpenDatabase
 from tallystick.stores.open_folder import OpenFolder
+from tests.postgres.stories import end_erasures
 
 FORMAT = Path(__file__).parents[2] / "docs" / "design" / "ledger-format.md"
 LINES = """COPY (
@@ -35,7 +36,7 @@ def opened(cluster) -> Iterator[OpenDatabase]:
             words = {"text": f"of a batch {number}", "confidence": 0.5}
             made.ledger.write(lambda words=words: decide.put(made.state, words, made.draw()))
     made.ledger.erase(lambda: decide.erase(made.state, ["k3"]))
-    made.ledger.finish_erasing()
+    end_erasures(made.ledger)
     yield made
     made.close()
 

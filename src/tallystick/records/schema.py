@@ -134,7 +134,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     },
     "snapshot/1": {"snapshot": ID, "seq": NUMBER, "place": ID},
     "erase/1": {"lines": ID, "ids": ID},
-    "erase.done/1": {"of": NUMBER},
+    "erase.done/1": {"of": NUMBER, "hidden": TIME, "destroyed": TIME, "unreached": CHOICE},
 }  # fmt: skip
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tallystick.records.belief import Belief
 from tallystick.records.display import Displayable
 from tallystick.records.episode import Episode
 from tallystick.records.event import Event
+
+# What a sweep of a database does not reach: archived WAL, base backups, dumps, the server's logs, orphans (files of no
+# table, which a crash of the server has left), and the files of standbys until they have followed.
+UNREACHED = ("archive", "backups", "dumps", "logs", "orphans", "standbys")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,31 @@ class Erasure(Displayable):
     elsewhere: tuple[str, ...]  # copies elsewhere, which it does not reach
     episodes: tuple[Episode, ...] = ()
     things: tuple[str, ...] = ()  # what else is erased, such as page:person-bob
+
+
+@dataclass(frozen=True, slots=True)
+class Destruction(Displayable):
+    """The end of an erasure in a database: its words were hidden at once, and destroyed in the files by a sweep."""
+
+    place: str  # the ledger's
+    event: int  # the erasure
+    hidden: str
+    destroyed: str
+    unreached: tuple[str, ...] = UNREACHED
+
+    def body(self) -> dict[str, Any]:
+        """What the ledger says of it."""
+        times = {"hidden": self.hidden, "destroyed": self.destroyed}
+        return {"of": self.event, **times, "unreached": list(self.unreached)}
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep(Displayable):
+    """What a sweep of a database has done."""
+
+    destroyed: tuple[Destruction, ...]  # and recorded
+    pending: int  # erasures that are not destroyed yet, or not recorded
+    trouble: str = ""  # why they are not
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ _TAKES = {
     "checkpoints_of": "",
     "read_settings": "",
     "write_settings": "integer text",
+    "destroyed_erasures": "",
 }
 _ROWS = (
     "text[] bytea[] integer[] text[] bytea[] bytea[] text[] bigint[] text[] bytea[] bytea[] text[] text[] bytea[]"

@@ -12,8 +12,8 @@ it finds that the request was recorded, or records it now, since the head tells 
 is the outcome unknown, and the error has the key with which to ask again.
 
 There are no segments, nothing is torn, and a state is never read again from its first line: it is in the same
-transaction as the head. An erasure hides at once; the words are gone from the files of the database only later, when
-its owner has rewritten them, and then `finish_erasing` records that.
+transaction as the head. An erasure hides at once; the words are gone from the files of the database only after a sweep
+(`sweep.py`), and then `finish_erasing` records that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_bytes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -50,6 +50,9 @@ from tallystick.ledger.protocol import Decide
 from tallystick.records.clock import Clock, read_clock
 from tallystick.records.errors import Busy, Damaged, NotWritable, OutcomeUnknown, Refused
 from tallystick.records.event import Draft, Event
+
+if TYPE_CHECKING:
+    from tallystick.records.status import Destruction
 
 _ATTEMPTS = 4  # the last of them under the lock
 _SPILL = 20_000  # changed rows that are written at once, where all are made again
@@ -392,11 +395,18 @@ class PostgresLedger(PostgresReader):
             self._own(fmt.ERASE, *bodies, erased=[line.seq for line in about])
         return len(about)
 
-    def finish_erasing(self) -> None:
-        """Record that nothing is left in the database's files of what was erased: whoever made sure of it says so."""
-        for seq in list(self.standing.erasing):
+    def finish_erasing(self) -> list[Destruction]:
+        """Record the erasures whose words a sweep has destroyed in the files of the database."""
+        from tallystick.records.status import Destruction
+
+        done = list[Destruction]()
+        for seq, destroyed in self._calls.rows("destroyed_erasures"):
             with self._writing_locked():
-                self._own(fmt.ERASED, {"of": seq})
+                if seq in self.standing.erasing:  # else somebody has just recorded it
+                    made = Destruction(self.place, seq, self.line(seq).ts, destroyed)
+                    self._own(fmt.ERASED, made.body())
+                    done.append(made)
+        return done
 
     def compact(self) -> int:
         """There is nothing to compact: opening reads no lines."""

@@ -478,3 +478,54 @@ GRANT SELECT ON events, heads, state_row, state_past, requests, checkpoints, set
 GRANT EXECUTE ON FUNCTION mine, enter, find_ledger, look, rows_by_key, keys_in, count_in, rows_in, row_steps, keys_ever, lines_in,
   lines_of, write, write_rows, clear_rows, keep_checkpoint, checkpoints_of,
   read_settings, write_settings TO tallystick_app;
+
+-- part 3
+
+-- Erasures whose words are hidden, and may still be in the files: see `sweep.py`. A row is removed when its ledger says
+-- that they are destroyed.
+CREATE TABLE erasures (
+  ledger uuid NOT NULL, seq bigint NOT NULL,
+  last_xid xid8 NOT NULL           -- no later transaction has removed a row of the words
+    DEFAULT greatest(pg_current_xact_id(), pg_snapshot_xmax(pg_current_snapshot())),
+  rewritten pg_lsn,                -- where WAL ended when the tables had been rewritten: no later WAL has the words
+  destroyed timestamptz,
+  PRIMARY KEY (ledger, seq)
+);
+ALTER TABLE erasures ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+CREATE POLICY mine ON erasures TO tallystick_app USING (ledger = (SELECT tallystick.mine()));
+CREATE POLICY all_ledgers ON erasures TO tallystick_owner USING (true) WITH CHECK (true);  -- it has no words
+
+CREATE FUNCTION note_erasure() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+BEGIN
+  IF position('"op":"erase/1"'::bytea IN NEW.head) > 0 THEN
+    INSERT INTO tallystick.erasures (ledger, seq) VALUES (NEW.ledger, NEW.seq);
+  ELSE
+    DELETE FROM tallystick.erasures e
+      WHERE e.ledger = NEW.ledger AND e.seq = substring(convert_from(NEW.data, 'UTF8') FROM '"of":(\d+)')::bigint;
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- Both kinds of events, whoever inserts them: erase/1 and erase.done/1.
+CREATE TRIGGER note_erasure AFTER INSERT ON events FOR EACH ROW
+  WHEN (position('"op":"erase'::bytea IN NEW.head) > 0) EXECUTE FUNCTION note_erasure();
+
+-- The erasures whose words are destroyed, and when they were.
+CREATE FUNCTION destroyed_erasures(l uuid, pass text) RETURNS TABLE (seq bigint, destroyed text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  RETURN QUERY SELECT e.seq, to_char(e.destroyed AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+    FROM tallystick.erasures e WHERE e.ledger = l AND e.destroyed IS NOT NULL ORDER BY e.seq;
+END $$;
+
+-- The planner's statistics would keep some of the values, and a sweep does not reach them. Such a table is read by key.
+ALTER TABLE events ALTER head SET STATISTICS 0, ALTER data SET STATISTICS 0;
+ALTER TABLE state_row ALTER key SET STATISTICS 0, ALTER value SET STATISTICS 0;
+ALTER TABLE state_past ALTER key SET STATISTICS 0, ALTER value SET STATISTICS 0;
+ALTER TABLE requests ALTER key SET STATISTICS 0;
+ALTER TABLE settings ALTER toml SET STATISTICS 0;
+
+REVOKE ALL ON FUNCTION note_erasure, destroyed_erasures FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION destroyed_erasures TO tallystick_app;

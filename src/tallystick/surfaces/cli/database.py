@@ -18,7 +18,7 @@ def prepare_database(call: Call, address: str) -> None:
     call.answer({"place": done.place, "new": done.is_new, "address": done.address}, page)
 
 
-@command("settings", "tallystick settings", "tallystick settings --from settings.toml")
+@command("settings", "tallystick settings > settings.toml", "tallystick settings --from settings.toml")
 @option("source --from FILE", "Put what that file says in their place.", type=FilePath())
 def settings(call: Call, source: str | None) -> None:
     """Prints them as TOML: those of a folder are its `tallystick.toml`, and a database keeps them beside the ledger. If

@@ -190,6 +190,11 @@ def _graph_put(body: Body) -> str:
     return ", ".join(count(len(body[part]), part[:-1]) for part in parts) + (f": {name}" if name else "")
 
 
+def _erased(body: Body) -> str:
+    times = f": hidden at {body['hidden']}, destroyed at {body['destroyed']}" if "destroyed" in body else ""
+    return f"the erasure of event {body['of']} is complete{times}"
+
+
 _ANSWERS = {"approve": "approved", "reject": "rejected", "stale": "stale"}
 _WORDS: dict[str, Callable[[Body], str]] = {
     "config.set/1": lambda body: f"{body['key']} is {body['value']} from now on",
@@ -198,7 +203,7 @@ _WORDS: dict[str, Callable[[Body], str]] = {
     "episode.fade/1": lambda body: f"{_few(body['ids'])} left recall{_why(body)}",
     "episode.retract/1": lambda body: f"{_few(body['ids'])} retracted{_why(body)}",
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
-    "erase.done/1": lambda body: f"the erasure of event {body['of']} is complete",
+    "erase.done/1": _erased,
     "frame.drop/1": lambda body: f"the frame {body['name']} is dropped",
     "frame.put/1": lambda body: f"the frame {body['frame']['name']}, of at most "
     f"{count(body['frame']['token_budget'], 'token')}",
