@@ -95,7 +95,8 @@ def test_a_checkpoint_says_size_head_and_root_and_is_kept_twice(root, ring):
     pin, inside = checkpoints_of(root, ring)
     seen = Witness(end.seq, end.hash, name="the pin outside the folder")
     assert pin[:6] == (seen, tree, True, "", name, ring.pin_path(name))
-    assert inside[:6] == (seen._replace(name="the checkpoint in the folder"), tree, False, "", name, root / "checkpoint")
+    beside = seen._replace(name="the checkpoint in the folder")
+    assert inside[:6] == (beside, tree, False, "", name, root / "checkpoint")
     assert ring.pin(name) == signed
     assert checkpoint.witnesses(root, name, ring) == [seen]
 
