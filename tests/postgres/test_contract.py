@@ -7,10 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick.ledger.fold import LedgerMetadata, fold_line
 from tallystick.state.state import State
+from tests.conftest import at_most
 from tests.postgres.stories import Draws, InDatabase, InFolder, Recorded, closed
 from tests.projections.index.ledgers import steps, walks
 
@@ -38,6 +39,7 @@ def folded(story: Recorded) -> list[bytes]:
     return list(state.dump())
 
 
+@settings(max_examples=at_most(200))
 @given(told(st.one_of(steps(), walks())))
 def test_the_same_calls_give_the_same_lines_answers_and_errors(cluster, given_):
     story, draws, root = with_jumps(*given_), Draws(), Path(tempfile.mkdtemp())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tallystick.ledger.postgres.connection import Database, LedgerCalls
 from tallystick.projections.tables.past import TablesAt
@@ -14,6 +14,7 @@ from tallystick.projections.tables.postgres import TablesInPostgres
 from tallystick.projections.tables.sqlite import Position, TablesInSqlite
 from tallystick.records.event import Event
 from tallystick.state.tables import TablesInMemory
+from tests.conftest import at_most
 from tests.projections.tables.test_rows import attached
 from tests.strategies import HOSTILE
 
@@ -54,6 +55,7 @@ def is_text(key: tuple) -> bool:
     return not any("\udc80" in each for each in key)
 
 
+@settings(max_examples=at_most(200))
 @given(stories(), fields, fields)
 def test_all_three_give_the_same_answers_now_and_of_the_past(calls, what, one, after):
     memory, sqlite, rows = TablesInMemory(), TablesInSqlite(), in_postgres(calls)
