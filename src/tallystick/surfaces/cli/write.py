@@ -286,6 +286,8 @@ def _elsewhere(erasure: Erasure, how: str) -> Iterator[str]:
     if erasure.elsewhere:
         yield warn(f"  copies elsewhere {how}; remove them yourself, or erase there too:")
         yield from (f"    {shown(place)}" for place in erasure.elsewhere)
+    if erasure.needs_sweep:
+        yield dim("  hidden at once; in the files of the database until `tallystick sweep`")
 
 
 @command("clean", "tallystick clean memory --yes", exits={1: "refused or declined"})
