@@ -57,7 +57,7 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
                 belief = memory.remember(line, **fields)
                 beliefs.append(belief)
                 found.append({**belief.to_dict(), "masked": list(memory.masked)})
-        page = page_of(beliefs[0])
+        page = "" if call.address() else page_of(beliefs[0])  # in a database are no pages
         if any(_is_quarantined(memory, each) for each in beliefs):
             page = ""
             call.note("tallystick: quarantined until a person approves it: tallystick review")
