@@ -45,7 +45,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text bytea text text bigint bytea integer text[] bytea[] bytea[] bigint[] rows",
+    "write": "bigint text bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[] bytea[] bigint[]"
+             " rows",
     "write_rows": "rows",
     "clear_rows": "",
     "keep_checkpoint": "bigint text",

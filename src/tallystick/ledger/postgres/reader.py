@@ -143,11 +143,12 @@ class PostgresReader:
     def turn(self) -> Gate:
         return self._gate
 
-    def _look(self, *, locked: bool = False, request: bytes | None = None) -> Looked:
+    def _look(self, *, locked: bool = False, request: str = "") -> Looked:
         """Read what others wrote; with `locked`, nobody else writes until the transaction ends."""
         known = self.head
         wait = f"{int(self._calls.database.timeout * 1000)}ms"
-        found = self._calls.rows("look", known.seq, known.hash, request, locked, wait)
+        asked = digest_of(request) if request else None
+        found = self._calls.rows("look", known.seq, known.hash, asked, locked, wait)
         if not found:
             raise RolledBack(f"{self.place} is not there any more; restore it, or open the memory again")
         (seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, self._settings,
@@ -310,3 +311,8 @@ class PostgresReader:
 def line_of(head: bytes, data: bytes, hashed: bytes = b"") -> bytes:
     """The line of a hashed slice and its data. Its hash is that of the slice, unless it is given."""
     return b'%b,"hash":"%b","data":%b}\n' % (head, hashed or sha256(head).hexdigest().encode(), data)
+
+
+def digest_of(request: str) -> bytes:
+    """What is kept of a request's key, which may be anybody's words."""
+    return sha256(request.encode()).digest()
