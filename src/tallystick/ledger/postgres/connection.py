@@ -236,6 +236,11 @@ class LedgerCalls:
         is_mine = self._open is not None and self._open[0] == threading.get_ident()
         return self._open[1] if is_mine and self._open is not None else None
 
+    def is_standby(self) -> bool:
+        """Whether the server follows another one."""
+        statement = b"SELECT pg_is_in_recovery()"
+        return self.database.again(lambda: self.database.run(statement, (), self._db)) == [(True,)]
+
     def rows(self, function: str, *values: object) -> Rows:
         """The result of a function that does no harm if it is called again, because the connection was lost."""
         if self._db is not None:

@@ -42,7 +42,7 @@ from tallystick.ledger.drafts import (
     new_first_line,
 )
 from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line
-from tallystick.ledger.lock import Pins
+from tallystick.ledger.lock import HeadPin, Pins
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.postgres.connection import Database, Lost, Unanswered
 from tallystick.ledger.postgres.reader import Head, Kept, Looked, PostgresReader, StateRows, digest_of, line_of
@@ -71,7 +71,8 @@ class PostgresLedger(PostgresReader):
     def __init__(
         self, database: Database, name: str, state: Folded, rows: StateRows, *, by: str = "python:local",
         durability: str = "full", clock: Clock | None = None, read_only: bool = False, pins: Pins | None = None,
-        begin_with: Mapping[str, Any] | None = None, before: Before | None = None, then: Then | None = None,
+        head: HeadPin | None = None, begin_with: Mapping[str, Any] | None = None, before: Before | None = None,
+        then: Then | None = None,
     ) -> None:  # fmt: skip
         """Open the ledger of that name, which its owner has made; `begin_with` goes into its first line. Without a
         `clock`, the time is the database's."""
@@ -82,7 +83,7 @@ class PostgresLedger(PostgresReader):
         self._drafts, self._shared = Drafts(state, self._time, before), SharedWrite(self, self._write_all)
         self._batch: list[Pending] | None = None
         self._batch_owner, self._asked = 0, Requests()  # the requests in the batch that have a key of their own
-        super().__init__(database, name, state, rows, read_only=read_only, pins=pins)
+        super().__init__(database, name, state, rows, read_only=read_only, pins=pins, head=head)
 
     def _begin(self) -> None:
         """Record the first line, if nobody else does."""
@@ -286,6 +287,8 @@ class PostgresLedger(PostgresReader):
         self.state.commit()
         self._rows.written(None)
         self._kept, self._noted, self._shape = after, {}, self._rows.shape
+        if not self._calls.is_open:
+            self._pin_head()
 
     def _saved(self) -> bytes:
         return orjson.dumps({"tree": self._tree.to_json(), "standing": self.standing.dump()})
@@ -361,19 +364,23 @@ class PostgresLedger(PostgresReader):
         except Lost as lost:  # of the commit
             after, self._kept = self._kept, kept or self._kept
             self._resolve(after, lost, keys)
+            self._pin_head()
         except BaseException:
             if kept is not None:  # what was read or folded in it is gone, even if no head was written
                 self._adopt(kept)
             raise
+        else:
+            self._pin_head()
 
     def _resolve(self, after: Kept, lost: Lost, keys: Sequence[str]) -> None:
         """Ask whether a transaction whose connection was lost has been committed: whoever it was has ended by then."""
         if after is self._kept:
             return
+        is_recorded = after.head != self.head
         try:
             with self._calls.transaction():
                 self._look(locked=True)
-                is_recorded = after.head != self._kept.head and self._hash_of(after.head.seq) == after.head.hash
+                is_recorded = is_recorded and self._hash_of(after.head.seq) == after.head.hash
         except (Busy, Lost) as error:
             self._adopt(self._kept)
             raise self._unknown(keys) from error
