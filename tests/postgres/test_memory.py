@@ -95,11 +95,11 @@ class Told:
 
     def lose_once(self, ledger: PostgresLedger) -> None:
         """Let each write of a ledger be decided, and then once more."""
-        decided, lost = ledger._decided, list[bytes]()
+        decided, lost = ledger._decided, list[bool]()
 
-        def losing(decide: Any, key: bytes) -> Any:
+        def losing(decide: Any, keys: list[str]) -> Any:
             if lost.pop() if lost else False:
-                return decided(decide, key)
+                return decided(decide, keys)
             count = self.draws._count
             ledger.state.begin()
             try:
@@ -107,7 +107,7 @@ class Told:
             finally:
                 ledger.state.rollback()
                 self.draws._count = count
-            lost.append(key)
+            lost.append(True)
             raise _Again
 
         ledger._decided = losing  # type: ignore[method-assign]

@@ -45,7 +45,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text bytea text text bigint bytea integer text[] bytea[] bytea[] bigint[] rows",
+    "write": "bigint text bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[] bytea[] bigint[]"
+             " rows",
     "write_rows": "rows",
     "clear_rows": "",
     "keep_checkpoint": "bigint text",
@@ -234,6 +235,11 @@ class LedgerCalls:
         """The connection of this thread's transaction: lines may be read in others meanwhile."""
         is_mine = self._open is not None and self._open[0] == threading.get_ident()
         return self._open[1] if is_mine and self._open is not None else None
+
+    def is_standby(self) -> bool:
+        """Whether the server follows another one."""
+        statement = b"SELECT pg_is_in_recovery()"
+        return self.database.again(lambda: self.database.run(statement, (), self._db)) == [(True,)]
 
     def rows(self, function: str, *values: object) -> Rows:
         """The result of a function that does no harm if it is called again, because the connection was lost."""

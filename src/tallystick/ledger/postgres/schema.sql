@@ -529,3 +529,56 @@ ALTER TABLE settings ALTER toml SET STATISTICS 0;
 
 REVOKE ALL ON FUNCTION note_erasure, destroyed_erasures FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION destroyed_erasures TO tallystick_app;
+
+-- part 5
+
+-- Keys of requests are SHA-256 of what a caller gave. Who sweeps may remove them when nobody asks any more.
+CREATE POLICY old ON requests TO tallystick_owner USING (at < now() - interval '7 days');
+
+DROP FUNCTION write;
+
+-- Move the head from (at, was), with these lines and rows, all or nothing, and note by their keys the requests that the
+-- lines are of. The outcome is a result and not an error: 'written'; 'repeated', if the first of the requests was
+-- recorded before; 'moved', if the head was not there; else its state.
+CREATE FUNCTION write(
+  l uuid, pass text, at bigint, was text, keys bytea[], firsts bigint[], lasts bigint[],
+  new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
+  slices bytea[], datas bytea[], erased bigint[],
+  rewritten_tab text[], rewritten_key bytea[],
+  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
+  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
+) RETURNS TABLE (outcome text, first bigint, last bigint) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes,
+    saved = new_saved, shape = new_shape, tables = new_tables
+  WHERE ledger = l AND seq = at AND hash = was AND state = 'open';
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = keys[1];
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT CASE h.state WHEN 'open' THEN 'moved' ELSE h.state END, NULL::bigint, NULL::bigint
+        FROM tallystick.heads h WHERE h.ledger = l;
+    END IF;
+    RETURN;
+  END IF;
+  IF cardinality(slices) > 0 THEN
+    INSERT INTO tallystick.events (ledger, seq, head, data)
+      SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
+    INSERT INTO tallystick.requests (ledger, key, first, last)
+      SELECT l, u.key, u.first, u.last FROM unnest(keys, firsts, lasts) AS u (key, first, last);
+  END IF;
+  IF cardinality(erased) > 0 THEN
+    UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
+      WHERE ledger = l AND seq = ANY (erased);
+  END IF;
+  PERFORM tallystick.put_rows(
+    l, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
+    plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
+  );
+  RETURN QUERY SELECT 'written', at + 1, at + cardinality(slices);
+END $$;
+
+REVOKE ALL ON FUNCTION write FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION write TO tallystick_app;
