@@ -13,6 +13,9 @@
 -- Nothing here needs a session: no temporary tables, no session settings or locks, no LISTEN. Functions are PL/pgSQL,
 -- so that their plans are kept, whichever connection a pooler gives.
 --
+-- What is looked up by key is a sub-select of its own, and OFFSET 0 keeps it one: the planner knows next to nothing of
+-- these tables, and would else join to all rows of a ledger.
+--
 -- Each part runs once, as the owner. Never change a part that was released: add another one.
 
 -- part 1
@@ -176,10 +179,12 @@ BEGIN
   IF after IS NULL THEN
     RETURN QUERY SELECT r.tab, r.key, r.value, r.seqs, r.since, e.seq, e.head, e.data, n.head
     FROM unnest(tabs, keys) AS u (tab, key)
-    JOIN tallystick.state_row r ON r.ledger = l AND r.tab = u.tab AND r.key = u.key
+    CROSS JOIN LATERAL (
+      SELECT * FROM tallystick.state_row c WHERE c.ledger = l AND c.tab = u.tab AND c.key = u.key OFFSET 0
+    ) r
     LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
-    LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true;
   ELSE
     RETURN QUERY SELECT r.tab, r.key, r.value, r.seqs, r.since, e.seq, e.head, e.data, n.head
     FROM unnest(tabs, keys) AS u (tab, key)
@@ -190,8 +195,8 @@ BEGIN
       WHERE p.ledger = l AND p.tab = u.tab AND p.key = u.key AND p.until > after AND p.since <= after
     ) r
     LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
-    LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true;
   END IF;
 END $$;
 
@@ -264,8 +269,8 @@ BEGIN
     WHERE c.ledger = l AND c.tab = of_tab AND c.key = of_key
   ) r
   LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
-  LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-  LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1
+  LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+  LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true
   ORDER BY r.since;
 END $$;
 
@@ -312,8 +317,8 @@ BEGIN
   PERFORM tallystick.enter(l, pass);
   RETURN QUERY SELECT e.seq, e.head, e.data, n.head
     FROM unnest(seqs) AS s (seq)
-    JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+    JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true;
 END $$;
 
 -- -- writing ----------------------------------------------------------------------------------------------------------
@@ -342,12 +347,12 @@ CREATE FUNCTION put_rows(
 DECLARE
   turns integer := coalesce(kept_turn[cardinality(kept_turn)], -1);
 BEGIN
-  IF cardinality(rewritten_tab) > 0 THEN
-    DELETE FROM tallystick.state_row r USING unnest(rewritten_tab, rewritten_key) AS u (tab, key)
-      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
-    DELETE FROM tallystick.state_past r USING unnest(rewritten_tab, rewritten_key) AS u (tab, key)
-      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
-  END IF;
+  FOR number IN 1..cardinality(rewritten_tab) LOOP
+    DELETE FROM tallystick.state_row r
+      WHERE r.ledger = l AND r.tab = rewritten_tab[number] AND r.key = rewritten_key[number];
+    DELETE FROM tallystick.state_past r
+      WHERE r.ledger = l AND r.tab = rewritten_tab[number] AND r.key = rewritten_key[number];
+  END LOOP;
   FOR number IN 0..turns LOOP
     INSERT INTO tallystick.state_row AS r (ledger, tab, key, value, seqs, since)
       SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since
@@ -365,10 +370,9 @@ BEGIN
       FROM unnest(plain_tab, plain_key, plain_value, plain_seqs) AS u (tab, key, value, seqs)
       ON CONFLICT (ledger, tab, key) DO UPDATE SET value = excluded.value, seqs = excluded.seqs;
   END IF;
-  IF cardinality(gone_tab) > 0 THEN
-    DELETE FROM tallystick.state_row r USING unnest(gone_tab, gone_key) AS u (tab, key)
-      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
-  END IF;
+  FOR number IN 1..cardinality(gone_tab) LOOP
+    DELETE FROM tallystick.state_row r WHERE r.ledger = l AND r.tab = gone_tab[number] AND r.key = gone_key[number];
+  END LOOP;
 END $$;
 
 -- Move the head from (at, was), with these lines and rows, all or nothing. The outcome is a result and not an error:
