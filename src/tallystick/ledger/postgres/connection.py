@@ -35,6 +35,12 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _PASSING = (  # the same call may succeed in a moment
     pg.SerializationFailure, pg.DeadlockDetected, pg.CannotConnectNow, pg.TooManyConnections,
 )  # fmt: skip
+# What the address does not say: a server that has gone is noticed within half a minute, also while it is waited for.
+_DEFAULTS: dict[str, str | int | None] = {
+    "connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}  # fmt: skip
+_SEVERAL_HOSTS: dict[str, str | int | None] = {**_DEFAULTS, "target_session_attrs": "read-write"}
 # The types of the values of each function, after the ledger and its pass.
 _TAKES = {
     "look": "bigint text bytea boolean text",
@@ -90,7 +96,8 @@ class Database:
         self.place = place_of(address)
         self._key, self._passes = key, dict[str, tuple[str, float]]()
         self._role = str(given.get("user") or "")
-        self._address = make_conninfo(address, connect_timeout=given.get("connect_timeout", 10))
+        defaults = _SEVERAL_HOSTS if "," in f"{given.get('host')}{given.get('hostaddr')}" else _DEFAULTS
+        self._address = make_conninfo(address, **{**defaults, **given})
         self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
         self._is_closed = False
 
