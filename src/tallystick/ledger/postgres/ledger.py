@@ -88,8 +88,11 @@ class PostgresLedger(PostgresReader):
     def _begin(self) -> None:
         """Record the first line, if nobody else does."""
         self._must_be_writable()
+        now = self._time()
+        if self.head.seq >= 0:
+            return
         with suppress(_Again), self._writing():
-            line = fmt.parse(new_first_line(self._time(), self.by, self._begin_with, self._calls.ledger.hex))
+            line = fmt.parse(new_first_line(now, self.by, self._begin_with, self._calls.ledger.hex))
             self.state.begin()
             standing = LedgerMetadata()
             event = fold_line(line, self.state, standing)
@@ -236,7 +239,7 @@ class PostgresLedger(PostgresReader):
                 self._must_not_have_moved()
         except BaseException as error:
             self.state.rollback()
-            if isinstance(error, Exception) and not isinstance(error, _Again) and not is_locked:
+            if isinstance(error, Exception) and not isinstance(error, _Again | Busy) and not is_locked:
                 self._must_not_have_moved()
             raise
         self._record(made, requests)
