@@ -16,8 +16,8 @@ erasure does not reach it.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import orjson
@@ -26,6 +26,7 @@ from tallystick.ledger import format as fmt
 from tallystick.ledger.arriving import Arriving
 from tallystick.ledger.checkpoint import Keyring
 from tallystick.ledger.fold import LedgerMetadata, fold_line, moved_away
+from tallystick.ledger.folder.arrive import ArrivingFolder
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.rows import SHAPE
@@ -75,6 +76,16 @@ def move(opened: OpenLedger, target: Arriving, *, root: Path | str, keyring: Key
             raise Unfinished(f"not moved yet: {why}; make room, then move again: {again}") from error
         raise NotWritten(f"not moved, and {here} is as it was: {why}; make room, then move again") from error
     return Move(source=here, target=target.place, events=ledger.head.seq + 1, how=how)
+
+
+@contextmanager
+def arriving_folder(root: Path, ledger: str) -> Iterator[Arriving]:
+    """The folder to which the ledger of that id is moved. One that exists is empty, or was begun before."""
+    there = ArrivingFolder(root, ledger)
+    try:
+        yield there
+    finally:
+        there.close()
 
 
 def place_of(opened: OpenLedger) -> str:
@@ -170,7 +181,9 @@ class _Moving:
 
     def _compare(self) -> list[fmt.Line]:
         """Compare every line. Those of the target whose data was erased in the source since it was copied."""
-        erased = list[fmt.Line]()
+        head, there, erased = self._ledger.head, self._target.head, list[fmt.Line]()
+        if (head.seq, head.hash) != (there.seq, there.hash) or self._tree.root() != self._ledger.tree().root():
+            raise Damaged(f"the lines of {self._target.place} are not those of the source; remove them, and move again")
         for mine, theirs in zip(self._ledger.lines(), self._target.lines(), strict=True):
             if mine.slice != theirs.slice or (mine.data != theirs.data and not fmt.is_hollow(mine.data)):
                 raise Damaged(f"event {mine.seq} is not the same at {self._target.place}; remove that, and move again")
@@ -178,9 +191,6 @@ class _Moving:
                 erased.append(theirs)
             if mine.seq % _LINES == _LINES - 1:
                 self._on_progress(_LINES)
-        head, there = self._ledger.head, self._target.head
-        if (head.seq, head.hash) != (there.seq, there.hash) or self._tree.root() != self._ledger.tree().root():
-            raise Damaged(f"the lines of {self._target.place} are not those of the source; remove them, and move again")
         return erased
 
     def _add_rows(self, rows: Scratch | None) -> None:

@@ -6,21 +6,18 @@ follow from the events: they stay where they are, and in a new folder they are m
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from tallystick.ledger.folder.arrive import ArrivingFolder
-from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.recover import MovedTo
 from tallystick.memory import settings
 from tallystick.memory.maintenance.check import check
 from tallystick.memory.maintenance.database import arriving
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.transfer import Move
-from tallystick.stores.move import Bar, move as move_lines
-from tallystick.stores.places import has_ledger, is_old
+from tallystick.stores.move import Bar, arriving_folder, move as move_lines
+from tallystick.stores.places import has_ledger, is_old, moved_to
 
 
 def move(source: str | Path | None, target: str | Path, *, by: str = "python:local", bar: Bar | None = None) -> Move:
@@ -41,7 +38,7 @@ def move(source: str | Path | None, target: str | Path, *, by: str = "python:loc
             there, address = stack.enter_context(arriving(place, memory.ledger.id))
             done = move_lines(context.folder, there, root=there.place, keyring=context.keyring, bar=bar)
             return replace(done, address=address())
-        folder = stack.enter_context(closing(ArrivingFolder(place, memory.ledger.id)))
+        folder = stack.enter_context(arriving_folder(place, memory.ledger.id))
         done = move_lines(context.folder, folder, root=place, keyring=context.keyring, bar=bar)
     with Memory(place, by=by) as made:
         if made._context.settings.follow and made.writable:
@@ -55,6 +52,6 @@ def _must_be_ready(folder: Path) -> None:
         raise NotFound(f"no memory at {folder}; name another one")
     if is_old(folder):
         raise Refused(f"{folder} was written by chronomemory; `tallystick backup` imports it, then move it", "state")
-    if MovedTo.read(Folder(folder)) is None:
+    if not moved_to(folder):
         for finding in check(folder, ("page-unsynced", "page-differs")):
             raise Refused(f"{finding.place}: {finding.text}; run `tallystick sync`, then move it", "state")
