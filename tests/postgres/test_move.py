@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tallystick import Memory
 from tallystick.memory.maintenance.move import move
+from tests.postgres.test_commands import said
 
 NAMES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
@@ -79,3 +81,23 @@ def test_there_and_back_are_the_same_lines_checkpoints_and_proofs(home, address)
         assert m.settings_text() == "[recall]\nfloor = 0.3\n"
         assert len(m.ledger.files()) == 2
         m.remember("in the folder again")
+
+
+def test_a_command_moves_it_and_says_how_programs_open_it(home, address):
+    filled(home / "a", 2)
+    done = json.loads(said("move", str(home / "a"), address, "--json"))
+    place = address.partition("@")[2]
+    assert (done["how"], done["target"], done["source"]) == ("moved", place, str(home / "a"))
+    programs = done["address"]
+    assert programs == address.replace("postgres@", "tallystick_app@")
+    assert "Moved there before" in said("move", str(home / "a"), address)
+    assert f"was moved to {place}" in said("-C", str(home / "a"), "remember", "more", status=1)
+    assert f"was moved to {place}" in said("-C", str(home / "a"), "status")
+    assert "quux1" in said("-C", str(home / "a"), "show", "k1")
+    assert said("-C", str(home / "a"), "check").count("error") == 0
+    said("-C", programs, "remember", "in the database", "--key", "new")
+    assert "Intact" in said("-C", str(home / "a"), "ledger", "verify")
+    assert "Moved to" in said("move", programs, "back")
+    assert f"was moved to {home / 'back'}" in said("-C", programs, "remember", "more", status=1)
+    assert "in the database" in said("-C", "back", "show", "new")
+    assert "not a folder" not in said("move", programs, "back")
