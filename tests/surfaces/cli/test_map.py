@@ -121,7 +121,8 @@ def what_others_keep(home):
 
 @pytest.mark.parametrize("path", COMMANDS)
 def test_the_examples_in_the_help_work_as_they_stand(tallystick, home, path):
-    """Everything is run, in a folder with something in it, but what goes through a shell or ends only when told to."""
+    """Everything is run, in a folder with something in it, but what goes through a shell, needs a server of others, or
+    ends only when told to."""
     tallystick("remember", "Ana prefers tea", "--key", "ana-tea", "--about", "person-ana")
     tallystick("backup", "--to", "copies")
     made = next((home / "work/copies").iterdir())
