@@ -83,6 +83,8 @@ class OpenDatabase(OpenLedger):
                 found.append(claim_of(verifier.open(note), IN_DATABASE, note=note))
             except NoteError as error:
                 found.append(Claim(Witness(-1, "", name=IN_DATABASE), doubt=f"it cannot be trusted: {error}"))
+        if self.ledger.moved_to():  # what is later was written there
+            found = [each for each in found if each.witness.seq <= self.ledger.head.seq]
         return found
 
     def close(self) -> None:
