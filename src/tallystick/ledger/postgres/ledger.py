@@ -117,7 +117,7 @@ class PostgresLedger(PostgresReader):
         """As the protocol says. `decide` may be called several times.
 
         A `request` that was recorded before is not recorded again: what it recorded then is returned. It is known for
-        a week. OutcomeUnknown has the one to ask again with, also if none was given.
+        a week at least. OutcomeUnknown has the one to ask again with, also if none was given.
         """
         source = fmt.check_by(by) if by else self.by
         if self.in_batch():
