@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tallystick import Memory
+from tallystick.ledger.disk import Disk
+from tallystick.ledger.postgres.connection import LedgerCalls
 from tallystick.memory.maintenance.move import move
+from tallystick.records.errors import NotFound, NotWritable, Refused, TallystickError
 from tests.postgres.test_commands import said
 
 NAMES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
@@ -101,3 +106,121 @@ def test_a_command_moves_it_and_says_how_programs_open_it(home, address):
     assert f"was moved to {home / 'back'}" in said("-C", programs, "remember", "more", status=1)
     assert "in the database" in said("-C", "back", "show", "new")
     assert "not a folder" not in said("move", programs, "back")
+
+
+# -- killed anywhere ---------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """The process ends here, as far as files and tables can tell."""
+
+
+class Kill:
+    """Ends the move before its n-th step: a call of the database, or of the disk."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left, self.names = 1 << 30, list[str]()
+        self._wrap(monkeypatch, LedgerCalls, "once")
+        for name in ("write", "sync", "sync_folder", "rename", "remove", "open", "truncate"):
+            self._wrap(monkeypatch, Disk, name)
+
+    def _wrap(self, monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
+        real = getattr(owner, name)
+
+        def step(this: object, *values: object, **more: object) -> object:
+            if len(self.names) == self.left:
+                raise Killed
+            self.names.append(str(values[0]) if name == "once" else f"{name} {Path(str(values[-1])).name}")
+            return real(this, *values, **more)
+
+        monkeypatch.setattr(owner, name, step)
+
+    def before(self, step: int, call: Callable[[], object]) -> None:
+        """Make the call, and end it there."""
+        self.left, self.names = step, []
+        with suppress(Killed):
+            call()
+        self.left = 1 << 30
+
+
+def can_write(place: Path | str) -> bool:
+    """Whether somebody writes there, and the place is whole for whoever reads it."""
+    refused: TallystickError | None = None
+    try:
+        with Memory(place) as m:
+            assert m.trouble == ""
+            m.config.set("top_k", str(m.ledger.size))
+    except (NotWritable, NotFound, Refused) as error:
+        refused = error
+    if isinstance(refused, NotWritable):
+        assert "was moved to" in str(refused)
+        with Memory(place, read_only=True) as m:
+            assert m.ledger.verify().ok
+            assert m.trouble == ""
+    elif refused:  # it is not there yet
+        assert "being moved" in str(refused) or "no ledger" in str(refused)
+    return refused is None
+
+
+def small(folder: Path) -> Path:
+    with Memory(folder, embedder="none") as m:
+        m.replace_settings("[pages]\nfollow = false\n[audit]\nfollow = false\n")
+        m.remember("quux zorp", key="a")
+        m.erase("a")
+        m.ledger.compact()
+        for number in range(3):
+            m.observe(f"said {number}", id=f"e{number}")
+        m.ledger.checkpoint()
+    return folder
+
+
+def steps_of(kill: Kill, home: Path, new_address: Callable[[], str], *, is_back: bool) -> list[str]:
+    """The steps of a move of such a memory."""
+    source, target = small(home / "whole"), new_address()
+    kill.before(1 << 30, lambda: move(source, target))
+    if is_back:
+        kill.before(1 << 30, lambda: move(target, home / "whole-back"))
+    return kill.names
+
+
+def there_and_back(kill: Kill, home: Path, new_address, step: int, *, is_back: bool) -> None:
+    """A move that is killed before that step leaves both whole, and is finished by another."""
+    source: Path | str = small(home / f"a{step}")
+    target: Path | str = new_address()
+    if is_back:
+        move(source, target)
+        source, target = target, home / f"b{step}"
+    kill.before(step, lambda: move(source, target))
+    told = target.replace("postgres@", "tallystick_app@") if isinstance(target, str) else target
+    is_there = isinstance(told, str) or (told / "events.wal").exists() or (told / "arriving").exists()
+    writable = [place for place in (source, told) if (place is source or is_there) and can_write(place)]
+    assert len(writable) < 2, step
+    done = move(source, target)
+    assert done.how in ("moved", "resumed", "done before")
+    assert [can_write(source), can_write(target)] == [False, True]
+    assert lines(target).startswith(lines(source))
+
+
+@pytest.fixture
+def new_address(cluster, home):
+    return lambda: f"{cluster.address('straight', user='postgres')}?ledger=moved-{next(cluster._names)}"
+
+
+THERE = ["begin_arriving", "add_arriving", "rename moved-to", "add_arriving_rows", "finish_arriving"]
+BACK = ["rename arriving", "sync_folder sealed", "move_away", "rename events.wal", "remove arriving"]
+
+
+@pytest.mark.parametrize("is_back", [False, True], ids=["there", "back"])
+def test_killed_at_some_steps_both_are_whole_and_one_at_most_is_writable(home, new_address, monkeypatch, is_back):
+    kill = Kill(monkeypatch)
+    names = steps_of(kill, home, new_address, is_back=is_back)
+    for step in {names.index(name) + more for name in (BACK if is_back else THERE) for more in (0, 1)}:
+        there_and_back(kill, home, new_address, step, is_back=is_back)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("is_back", [False, True], ids=["there", "back"])
+def test_killed_at_every_step_both_are_whole_and_one_at_most_is_writable(home, new_address, monkeypatch, is_back):
+    kill = Kill(monkeypatch)
+    for step in range(len(steps_of(kill, home, new_address, is_back=is_back))):
+        there_and_back(kill, home, new_address, step, is_back=is_back)

@@ -116,7 +116,8 @@ class ArrivingFolder:
     def _close_segment(self) -> None:
         folder, disk = self._folder, self._disk
         disk.sync(self._fd)
-        disk.close(self._fd)
+        fd, self._fd = self._fd, -1
+        disk.close(fd)
         disk.make_folder(folder.sealed)
         disk.rename(folder.wal, folder.sealed / f"{self._first:012d}-{self._end.seq:012d}.wal")
         for path in (folder.sealed, folder.root):
