@@ -209,7 +209,7 @@ def memory(pair, tmp_path, monkeypatch) -> Callable[..., Memory]:
 
 def must_be_noticed(*memories: Memory) -> None:
     for m in memories:
-        with pytest.raises(RolledBack, match="has seen event"):
+        with pytest.raises(RolledBack, match="seen event"):
             m.config.set("top_k", "9")
         assert "rolled back" in m.trouble
         assert not m.writable
