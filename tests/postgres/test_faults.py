@@ -7,13 +7,17 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tallystick.ledger.postgres.connection import Database
+from tallystick.ledger.postgres.reader import PostgresReader
+from tallystick.records.clock import stamp
 from tallystick.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten, OutcomeUnknown, Refused
 from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
+from tallystick.stores.open_folder import OpenFolder
 from tests.conftest import SOAK
 
 
@@ -277,3 +281,24 @@ def test_a_connection_cut_after_any_byte_loses_nothing_and_doubles_nothing(cut, 
         assert through.ledger.head == past.ledger.head
         said.add(outcome)
     assert ("unknown" in said) is for_good
+
+
+# -- a clock that jumps ------------------------------------------------------------------------------------------------
+
+
+def test_a_database_whose_clock_jumps_is_recorded_as_in_a_folder(opened, tmp_path, monkeypatch):
+    began, look = datetime.now(UTC), PostgresReader._look
+    now = [began]
+    folder = OpenFolder(tmp_path / "folder", clock=lambda: now[0])
+    folder.ledger.append([config("before")])
+    monkeypatch.setattr(PostgresReader, "_look", lambda *a, **how: look(*a, **how)._replace(clock=stamp(now[0])))
+    found = []
+    for each in (folder, opened):
+        for days in (1, 2, 400, 401, 3, 4, 5000, 5):
+            now[0] = began + timedelta(days=days)
+            each.ledger.append([config(days)])
+        found.append([(event.seq, event.op, event.ts, event.body) for event in each.events(2)])
+        assert each.ledger.standing.times.doubted
+    folder.close()
+    assert found[0] == found[1]
+    assert folder.ledger.standing.times.dump()["doubted"] == opened.ledger.standing.times.dump()["doubted"]
