@@ -28,20 +28,20 @@ class Unavailable(Exception):
 class Cluster:
     """One server; a database `straight`, and one `pooled` that is meant to be reached through pgbouncer."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_durable: bool = False) -> None:
         self.port, self.pool_port = _free_port(), _free_port()
         self.data = Path(tempfile.mkdtemp(prefix="postgres-")) / "data"
         self.data.parent.chmod(0o755)
         self.key, self._names = PassKey.generate(), count(1)
         try:
-            self._start()
+            self._start(is_durable=is_durable)
         except BaseException:
             self.stop()
             raise
 
-    def _start(self) -> None:
+    def _start(self, *, is_durable: bool) -> None:
         self._run("find")
-        self._run("start", str(self.port))
+        self._run("start", str(self.port), *["on"] * is_durable)
         self._run("pool", str(self.port), str(self.pool_port))
         for name in ("straight", "pooled"):
             with psycopg.connect(self.address("postgres", user="postgres"), autocommit=True) as db:

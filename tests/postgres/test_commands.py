@@ -17,8 +17,11 @@ from mcp.client.stdio import stdio_client
 from tallystick import Memory
 from tallystick.memory import settings
 from tallystick.records.errors import NotFound, NotWritable, RolledBack
+from tests.docs.runner import blocks, run_page
 from tests.refusals import not_approved, refuses
 
+ROOT = Path(__file__).parent.parent.parent
+NEEDS_A_SERVER = "<!-- not run: needs a PostgreSQL server -->\n"
 NAMES = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")
 
 
@@ -185,3 +188,23 @@ def test_a_program_speaks_mcp_to_a_memory_in_a_database(home, address):
     assert "| Ana lives in Lisbon" in recalled
     with Memory(address) as m:
         assert [belief.trust for belief in m.beliefs.all()] == ["agent"]
+
+
+def test_the_how_to_does_what_it_says(cluster, tmp_path):
+    """As it stands, but for where the server is and how one logs in there."""
+    text = (ROOT / "docs" / "how-to" / "run-on-postgresql.md").read_text("utf-8")
+    [roles] = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+    text = text.replace(NEEDS_A_SERVER, "").replace("localhost/memory", f"127.0.0.1:{cluster.port}/as_told")
+    text = text.replace("tallystick_app:…@", "tallystick_app@").replace("(its password is shown this once)", "(…)")
+    (page := tmp_path / "page.md").write_text(text, "utf-8")
+    with cluster.owner("postgres") as db:
+        db.execute("CREATE DATABASE as_told")
+    try:
+        with cluster.owner("as_told") as db:
+            db.execute(roles)
+        assert [block.language for block in blocks(page)].count("console") >= 3
+        run_page(page, tmp_path / "home")
+    finally:
+        with cluster.owner("postgres") as db:
+            db.execute("DROP DATABASE as_told WITH (FORCE)")
+            db.execute("DROP ROLE tallystick_sweeper")

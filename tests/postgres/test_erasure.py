@@ -8,6 +8,8 @@ value is cut into pieces of 2 KB, and a word in a few hundred with it: there are
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +18,7 @@ from random import Random
 import psycopg
 import pytest
 
+from tallystick import Memory
 from tallystick.decide import beliefs as decide
 from tallystick.ledger.postgres import sweep as sweeping
 from tallystick.records.errors import Busy, NotFound, Refused
@@ -390,3 +393,41 @@ def test_the_planners_statistics_keep_no_words(cluster, marked):
     assert {"ledger", "tab", "seq"} <= seen
     assert not {"key", "value", "data", "head"} & seen
     assert asked <= {"name", "hash", "ts", "saved", "tables", "state", "tab", "note"}, "a column that may hold words"
+
+
+def test_the_command_sweeps_and_says_what_it_has_come_to(cluster, address, marked, monkeypatch, tmp_path):
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.delenv("TALLYSTICK_PASS_KEY", raising=False)
+    place = f"{address}?ledger={marked.name}"
+
+    def run(*words: str) -> tuple[int, str]:
+        done = subprocess.run([sys.executable, "-m", "tallystick", *words], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    assert run("sweep", place) == (0, "nothing to destroy\n")
+    with cluster.owner() as db, db.transaction():
+        db.execute("SELECT pg_current_xact_id()")
+        gone = marked.erase("gone")
+        status, said = run("sweep", place, "--wait", "0")
+        assert status == 3
+        assert "1 erasure not completed: removed rows are kept by" in said
+        assert f"the transaction of process {db.info.backend_pid}" in said
+    status, said = run("sweep", place)
+    assert (status, "not recorded: this user has no pass key" in said) == (3, True)
+    assert in_files(cluster, gone) == set()
+    monkeypatch.setenv("TALLYSTICK_PASS_KEY", str(cluster.key))
+    status, said = run("sweep", place)
+    assert status == 0
+    assert "not reached archive, backups, dumps, logs, orphans, standbys" in said
+    assert len(marked.ends()) == 1
+    assert run("sweep", str(tmp_path))[0] == 1
+
+
+def test_an_erasure_says_that_it_needs_a_sweep(cluster, monkeypatch, tmp_path):
+    monkeypatch.setenv("TALLYSTICK_PASS_KEY", str(cluster.key))
+    for place, needs in ((cluster.ledger_address(cluster.new_ledger()), True), (tmp_path / "folder", False)):
+        with Memory(place) as memory:
+            memory.remember("Ana lives in Lisbon", key="home")
+            assert memory.preview_erase("home").needs_sweep is needs
+            assert memory.erase("home").needs_sweep is needs

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tallystick import Memory
 from tallystick.decide import beliefs as decide
 from tallystick.ledger.checkpoint import Claim
 from tallystick.ledger.lock import Witness
@@ -76,6 +78,25 @@ def test_the_checker_of_the_documentation_accepts_lines_read_by_copy(cluster, op
     (tmp_path / "events.wal").write_bytes(lines)
     leaves, hashes = checker()(tmp_path)
     assert (len(leaves), hashes[-1].decode()) == (opened.ledger.head.seq + 1, opened.ledger.head.hash)
+
+
+def test_an_export_names_the_event_that_the_checker_finds_and_has_the_words_of_the_lines(
+    cluster, monkeypatch, tmp_path
+):
+    """Who has an export and the lines can tell that it is of them, without this program."""
+    monkeypatch.setenv("TALLYSTICK_PASS_KEY", str(cluster.key))
+    with Memory(cluster.ledger_address(cluster.new_ledger())) as memory:
+        for number in range(3):
+            memory.remember(f"tea {number}", key=f"k{number}")
+        memory.erase("k1")
+        (tmp_path / "events.wal").write_bytes(copied(cluster, memory._folder))
+        begin, *rest = [json.loads(line) for line in memory.export_lines()]
+    leaves, hashes = checker()(tmp_path)
+    assert (begin["through"], begin["head"]) == (len(leaves) - 1, hashes[-1].decode())
+    lines = (tmp_path / "events.wal").read_bytes()
+    texts = [each["text"] for each in rest if each["type"] == "belief"]
+    assert texts == ["tea 0", "tea 2"]
+    assert all(text.encode() in lines for text in texts)
 
 
 def test_the_lines_are_a_folder(cluster, opened, tmp_path):

@@ -306,13 +306,27 @@ class HeadPin:
         if self._is_off:
             return
         try:
-            if self._fd < 0:
-                os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
-                self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            self._open()
             text = b"%b %d %b" % (ledger.encode(), seq, hashed.encode())
             os.pwrite(self._fd, (text + b" %08x\n" % zlib.crc32(text)).ljust(_PIN_ROOM), 0)
         except OSError:
             self._is_off = True
+
+    def advance(self, ledger: str, seq: int, hashed: str) -> None:
+        """Keep the head where several may write at once: a pin that has seen more stays. The file is closed again, for
+        many ledgers may be open."""
+        with suppress(OSError):
+            self._open()
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            found = self.read(ledger)
+            if found is None or found.seq < seq:
+                self.write(ledger, seq, hashed)
+        self.close()
+
+    def _open(self) -> None:
+        if self._fd < 0:
+            os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -60,6 +60,7 @@ class Erasure(Displayable):
     elsewhere: tuple[str, ...]  # copies elsewhere, which it does not reach
     episodes: tuple[Episode, ...] = ()
     things: tuple[str, ...] = ()  # what else is erased, such as page:person-bob
+    needs_sweep: bool = False  # of a database: the words are hidden at once, and in its files until a sweep
 
 
 @dataclass(frozen=True, slots=True)

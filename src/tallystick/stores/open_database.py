@@ -12,6 +12,7 @@ from tallystick.ledger.postgres.address import parts_of
 from tallystick.ledger.settings_file import parse_toml
 from tallystick.projections.tables.postgres import TablesInPostgres
 from tallystick.records.errors import Refused
+from tallystick.records.event import Event
 from tallystick.state.state import State
 from tallystick.stores.open_ledger import OpenLedger
 
@@ -53,6 +54,9 @@ class OpenDatabase(OpenLedger):
             raise
         self.place, self.settings = ledger.place, SettingsRow(ledger)
         super().__init__(ledger, state, tables, zone)
+
+    def outcome(self, request: str) -> list[Event] | None:
+        return self.settings.ledger.outcome(request)
 
     def may_be_written(self) -> bool:
         return self.settings.ledger.is_open

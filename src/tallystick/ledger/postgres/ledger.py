@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
-from secrets import token_bytes
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -42,10 +42,10 @@ from tallystick.ledger.drafts import (
     new_first_line,
 )
 from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line, moved_away
-from tallystick.ledger.lock import Pins
+from tallystick.ledger.lock import HeadPin, Pins
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.postgres.connection import Database, Lost, Unanswered
-from tallystick.ledger.postgres.reader import Head, Kept, Looked, PostgresReader, StateRows, line_of
+from tallystick.ledger.postgres.reader import Head, Kept, Looked, PostgresReader, StateRows, digest_of, line_of
 from tallystick.ledger.protocol import Decide
 from tallystick.records.clock import Clock, read_clock
 from tallystick.records.errors import Busy, Damaged, NotWritable, OutcomeUnknown, Refused
@@ -58,6 +58,9 @@ _ATTEMPTS = 4  # the last of them under the lock
 _SPILL = 20_000  # changed rows that are written at once, where all are made again
 
 
+Requests = list[tuple[str, int, int]]  # the key of each, and its first and last event
+
+
 class _Again(Exception):
     """The head is not where it was: look, and decide again."""
 
@@ -68,7 +71,8 @@ class PostgresLedger(PostgresReader):
     def __init__(
         self, database: Database, name: str, state: Folded, rows: StateRows, *, by: str = "python:local",
         durability: str = "full", clock: Clock | None = None, read_only: bool = False, pins: Pins | None = None,
-        begin_with: Mapping[str, Any] | None = None, before: Before | None = None, then: Then | None = None,
+        head: HeadPin | None = None, begin_with: Mapping[str, Any] | None = None, before: Before | None = None,
+        then: Then | None = None,
     ) -> None:  # fmt: skip
         """Open the ledger of that name, which its owner has made; `begin_with` goes into its first line. Without a
         `clock`, the time is the database's."""
@@ -78,20 +82,23 @@ class PostgresLedger(PostgresReader):
         self._begin_with, self._then = begin_with, then
         self._drafts, self._shared = Drafts(state, self._time, before), SharedWrite(self, self._write_all)
         self._batch: list[Pending] | None = None
-        self._batch_owner = 0
-        super().__init__(database, name, state, rows, read_only=read_only, pins=pins)
+        self._batch_owner, self._asked = 0, Requests()  # the requests in the batch that have a key of their own
+        super().__init__(database, name, state, rows, read_only=read_only, pins=pins, head=head)
 
     def _begin(self) -> None:
         """Record the first line, if nobody else does."""
         self._must_be_writable()
+        now = self._time()
+        if self.head.seq >= 0:
+            return
         with suppress(_Again), self._writing():
-            line = fmt.parse(new_first_line(self._time(), self.by, self._begin_with, self._calls.ledger.hex))
+            line = fmt.parse(new_first_line(now, self.by, self._begin_with, self._calls.ledger.hex))
             self.state.begin()
             standing = LedgerMetadata()
             event = fold_line(line, self.state, standing)
             made = Lines([event], [line_of(line.slice, line.data)], [line.slice], [line.data], [line.ts], 0, line.hash,
                          line.ts)  # fmt: skip
-            self._record(made, token_bytes(16))
+            self._record(made, [(new_key(), 0, 0)])
         self._look()
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -109,18 +116,17 @@ class PostgresLedger(PostgresReader):
     def write(self, decide: Decide, *, by: str | None = None, request: str = "") -> list[Event]:
         """As the protocol says. `decide` may be called several times.
 
-        A `request` that was recorded before is not recorded again: what it recorded then is returned.
+        A `request` that was recorded before is not recorded again: what it recorded then is returned. It is known for
+        a week at least. OutcomeUnknown has the one to ask again with, also if none was given.
         """
         source = fmt.check_by(by) if by else self.by
         if self.in_batch():
-            assert self._batch is not None
-            taken = self._drafts.take(decide(), source, self.head.seq + 1 + len(self._batch))
-            self._batch += taken
-            return self._drafts.applied[len(self._drafts.applied) - len(taken) :]
+            return self._write_in_batch(decide, source, request)
         if self.durability == "group" and not request:
             events = self._shared.write(decide, source)
         else:
-            events = self._write(lambda: [self._drafts.take(decide(), source, self.head.seq + 1)], request)
+            keys = [request or new_key()]
+            events = self._write(lambda: [self._drafts.take(decide(), source, self.head.seq + 1)], keys, request)
         if self._then is not None and events:
             self._then(events)
         return events
@@ -128,8 +134,41 @@ class PostgresLedger(PostgresReader):
     def append(self, drafts: Sequence[Draft], *, by: str | None = None) -> list[Event]:
         return self.write(lambda: drafts, by=by)
 
+    def _write_in_batch(self, decide: Decide, source: str, request: str) -> list[Event]:
+        assert self._batch is not None
+        if request:
+            for key, first, last in self._asked:
+                if key == request:
+                    return [event for event in self._drafts.applied if first <= event.seq <= last]
+            if (known := self._look(request=request)).first is not None:
+                return self._events_of(known)
+        first = self.head.seq + 1 + len(self._batch)
+        taken = self._drafts.take(decide(), source, first)
+        self._batch += taken
+        if request and taken:
+            self._asked.append((request, first, first + len(taken) - 1))
+        return self._drafts.applied[len(self._drafts.applied) - len(taken) :]
+
+    def outcome(self, request: str) -> list[Event] | None:
+        """What a request has recorded; None if nothing. A write that is in progress is waited for."""
+        with self.turn(), ExitStack() as stack:
+            if self.writable:
+                stack.enter_context(self._writing())
+                stack.enter_context(self._locked())
+            else:
+                stack.enter_context(self.reading())
+            looked = self._look(request=request)
+            self.must_be_whole()
+            return None if looked.first is None else self._events_of(looked)
+
+    def _events_of(self, looked: Looked) -> list[Event]:
+        assert looked.first is not None
+        assert looked.last is not None
+        return list(self.events(looked.first, looked.last + 1))
+
     def _write_all(self, tickets: list[Ticket]) -> None:
         groups: list[tuple[Ticket, list[Pending]]] = []
+        keys = list[str]()
 
         def decide() -> list[list[Pending]]:
             for ticket in tickets:
@@ -138,9 +177,14 @@ class PostgresLedger(PostgresReader):
             groups[:] = decide_all(tickets, self._drafts, self.head.seq + 1)
             if any(ticket.error for ticket in tickets) and self._calls.count > calls:
                 self._must_not_have_moved()
+            keys[:] = [new_key() for _ in groups]
             return [group for _, group in groups]
 
-        hand_out(groups, self._write(decide, "") if tickets else [])
+        try:
+            hand_out(groups, self._write(decide, keys) if tickets else [])
+        except OutcomeUnknown as error:
+            for (ticket, _), key in zip(groups, keys, strict=True):
+                ticket.error = OutcomeUnknown(str(error), key)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -149,11 +193,11 @@ class PostgresLedger(PostgresReader):
                 raise Refused("a batch is open already; end it first", "batch")
             with self._writing_locked() as key:
                 self.state.begin()
-                self._batch, self._batch_owner = [], threading.get_ident()
+                self._batch, self._batch_owner, self._asked = [], threading.get_ident(), []
                 try:
                     yield
                     made = encode([self._batch], *self.head)
-                    self._record(made, key)
+                    self._record(made, [(key, self.head.seq + 1, made.seq), *self._asked])
                 except BaseException:
                     self.state.rollback()
                     raise
@@ -165,35 +209,40 @@ class PostgresLedger(PostgresReader):
     def in_batch(self) -> bool:
         return self._batch is not None and self._batch_owner == threading.get_ident()
 
-    def _write(self, decide: Callable[[], Sequence[Sequence[Pending]]], request: str) -> list[Event]:
-        """Decide and record, and again if somebody else was first."""
-        key = request.encode() or token_bytes(16)
-        asked = key if request else None
+    def _write(
+        self, decide: Callable[[], Sequence[Sequence[Pending]]], keys: list[str], request: str = ""
+    ) -> list[Event]:  # fmt: skip
+        """Decide and record, and again if somebody else was first. Each group is recorded under one of the keys."""
         with self._writing():
             for attempt in range(_ATTEMPTS):
                 is_last = attempt == _ATTEMPTS - 1
-                look = self._locked(key, asked) if is_last else nullcontext(self._look(request=asked))
+                look = self._locked(keys, request) if is_last else nullcontext(self._look(request=request))
                 with suppress(_Again), look as looked:
-                    if looked.first is not None and looked.last is not None:
-                        return list(self.events(looked.first, looked.last + 1))
+                    if looked.first is not None:
+                        return self._events_of(looked)
                     with self._moment(looked):
-                        return self._decided(decide, key)
+                        return self._decided(decide, keys)
         raise Busy(f"others write to {self.place} all the time; try again")
 
-    def _decided(self, decide: Callable[[], Sequence[Sequence[Pending]]], key: bytes) -> list[Event]:
+    def _decided(self, decide: Callable[[], Sequence[Sequence[Pending]]], keys: list[str]) -> list[Event]:
         """Decide and record on what was looked at; _Again, if that has moved."""
         calls, is_locked = self._calls.count, self._calls.is_open
         self.state.begin()
         try:
-            made = encode(decide(), *self.head)
+            groups, requests, seq = decide(), Requests(), self.head.seq
+            for key, group in zip(keys, groups, strict=True):
+                if group:
+                    requests.append((key, seq + 1, seq + len(group)))
+                    seq += len(group)
+            made = encode(groups, *self.head)
             if not made.events and not is_locked and self._calls.count > calls:
                 self._must_not_have_moved()
         except BaseException as error:
             self.state.rollback()
-            if isinstance(error, Exception) and not isinstance(error, _Again) and not is_locked:
+            if isinstance(error, Exception) and not isinstance(error, _Again | Busy) and not is_locked:
                 self._must_not_have_moved()
             raise
-        self._record(made, key)
+        self._record(made, requests)
         return made.events
 
     def _must_not_have_moved(self) -> None:
@@ -203,7 +252,7 @@ class PostgresLedger(PostgresReader):
         if self.head != was:
             raise _Again
 
-    def _record(self, made: Lines, key: bytes, erased: Sequence[int] = ()) -> None:
+    def _record(self, made: Lines, requests: Requests, erased: Sequence[int] = ()) -> None:
         """Write the lines and the rows that were changed since the state began; _Again, if the head has moved.
 
         The state and the metadata advance; if it fails, they are put back.
@@ -219,10 +268,15 @@ class PostgresLedger(PostgresReader):
             size = sum(map(len, made.lines))
             head = Head(made.seq, made.hash, made.ts)
             after = Kept(head, kept.size + size, self._saved(), kept.tables | self._rows.tables_with_rows())
-            outcome, first = self._sent(
-                kept.head.seq, kept.head.hash, key, head.hash, head.ts, size, after.saved, self._rows.shape,
-                sorted(after.tables), made.slices, made.datas, list(erased), *self._rows.arrays(),
-            )  # fmt: skip
+            keys, firsts, lasts = zip(*requests, strict=True) if requests else ((), (), ())
+            try:
+                [(outcome, first, _)] = self._calls.rows(
+                    "write", kept.head.seq, kept.head.hash, [*map(digest_of, keys)], [*firsts], [*lasts], head.hash,
+                    head.ts, size, after.saved, self._rows.shape, sorted(after.tables), made.slices, made.datas,
+                    list(erased), *self._rows.arrays(),
+                )  # fmt: skip
+            except Unanswered as error:
+                raise (self._unknown(keys) if error.is_lost else error) from error
             if outcome == "repeated" and not self._is_mine(first, made):
                 outcome = "moved"
             if outcome == "moved":
@@ -236,6 +290,8 @@ class PostgresLedger(PostgresReader):
         self.state.commit()
         self._rows.written(None)
         self._kept, self._noted, self._shape = after, {}, self._rows.shape
+        if not self._calls.is_open:
+            self._pin_head()
 
     def _saved(self) -> bytes:
         return orjson.dumps({"tree": self._tree.to_json(), "standing": self.standing.dump()})
@@ -244,19 +300,11 @@ class PostgresLedger(PostgresReader):
         """Whether a request that was recorded before is this very write, sent a second time."""
         return first is not None and bool(made.events) and self._hash_of(first) == made.events[0].hash
 
-    def _sent(self, *values: object) -> tuple[str, int | None]:
-        """Send a write. If the connection is lost, it is sent again on another one."""
-        try:
-            [(outcome, first, _)] = self._calls.rows("write", *values)
-        except Unanswered as error:
-            raise (self._unknown(values[2]) if error.is_lost else error) from error
-        return outcome, first
-
-    def _unknown(self, key: object) -> OutcomeUnknown:
-        asked = key.decode("utf-8", "replace") if isinstance(key, bytes) else ""
+    def _unknown(self, keys: Sequence[str]) -> OutcomeUnknown:
+        key = keys[0] if keys else ""
         return OutcomeUnknown(
             f"the connection to {self.place} was lost while it was written: it may be recorded or not;"
-            " ask again with the same request key", asked,
+            f" ask again with the same request key, {key}", key,
         )  # fmt: skip
 
     @contextmanager
@@ -298,54 +346,62 @@ class PostgresLedger(PostgresReader):
         finally:
             self._drafts.end()
 
-    def _own(self, op: str, *bodies: dict[str, Any], erased: Sequence[int] = ()) -> None:
+    def _own(self, op: str, *bodies: dict[str, Any], key: str = "", erased: Sequence[int] = ()) -> None:
         """Record something about the ledger itself, as one group. _Again, if the head has moved."""
         pending = [self._drafts.prepare(Draft(op, body), self.by, self._drafts.now()) for body in bodies]
         made = encode([pending], *self.head)
         self.state.begin()
         for event in made.events:
             self.state.apply(event)
-        self._record(made, token_bytes(16), erased)
+        self._record(made, [(key or new_key(), self.head.seq + 1, made.seq)], erased)
 
     @contextmanager
-    def _locked(self, key: bytes, asked: bytes | None = None) -> Iterator[Looked]:
-        """A transaction in which nobody else writes. If it fails, all is as it was."""
+    def _locked(self, keys: Sequence[str] = (), request: str = "") -> Iterator[Looked]:
+        """A transaction in which nobody else writes. If it fails, all is as it was. Its first lines are recorded
+        under the first of the keys."""
         self._calls.end_snapshot()
         kept = None
         try:
             with self._calls.transaction():
-                looked = self._look(locked=True, request=asked)
+                looked = self._look(locked=True, request=request)
                 kept = self._kept
                 yield looked
         except Lost as lost:  # of the commit
             after, self._kept = self._kept, kept or self._kept
-            self._resolve(key, after, lost)
+            self._resolve(after, lost, keys)
+            self._pin_head()
         except BaseException:
             if kept is not None:  # what was read or folded in it is gone, even if no head was written
                 self._adopt(kept)
             raise
+        else:
+            self._pin_head()
 
-    def _resolve(self, key: bytes, after: Kept, lost: Lost) -> None:
+    def _resolve(self, after: Kept, lost: Lost, keys: Sequence[str]) -> None:
         """Ask whether a transaction whose connection was lost has been committed: whoever it was has ended by then."""
+        if after is self._kept:
+            return
+        is_recorded = after.head != self.head
         try:
             with self._calls.transaction():
-                looked = self._look(locked=True, request=key)
+                self._look(locked=True)
+                is_recorded = is_recorded and self._hash_of(after.head.seq) == after.head.hash
         except (Busy, Lost) as error:
             self._adopt(self._kept)
-            raise self._unknown(key) from error
-        if looked.first is None and after is not self._kept:
+            raise self._unknown(keys) from error
+        if not is_recorded:
             self._adopt(self._kept)
             raise Busy(f"the connection to {self.place} was lost; nothing was changed; try again") from lost
 
     @contextmanager
-    def _writing_locked(self) -> Iterator[bytes]:
+    def _writing_locked(self) -> Iterator[str]:
         """A write under the lock from its beginning: it cannot be decided again. What the clock shows comes first."""
-        key = token_bytes(16)
+        key = new_key()
         with self._writing():
             for _ in range(_ATTEMPTS):
                 with suppress(_Again), self._moment(self._look()):
                     break
-            with self._locked(key) as looked, self._moment(looked):
+            with self._locked([key]) as looked, self._moment(looked):
                 yield key
 
     @contextmanager
@@ -355,19 +411,19 @@ class PostgresLedger(PostgresReader):
                 with self.reading():
                     yield
                 return
-            with self._locked(b""):
+            with self._locked():
                 yield
 
     # -- maintenance -------------------------------------------------------------------------------------------------
 
     def rebuild(self) -> None:
         """Make all rows of the state again, from the first line on."""
-        with self._writing(), self._locked(b""):
+        with self._writing(), self._locked():
             self._rebuild()
 
     def _rebuild(self) -> None:
         if not self._calls.is_open:
-            with self._locked(b""):
+            with self._locked():
                 self._rebuild()
             return
         head = self.head
@@ -384,17 +440,17 @@ class PostgresLedger(PostgresReader):
             raise Damaged(f"the lines of {self.place} are not those of its head; run `tallystick check`")
         self.standing, self._tree = standing, tree
         self.state.begin()
-        self._record(Lines([], [], [], [], [], *head), token_bytes(16), erased=[-1])
+        self._record(Lines([], [], [], [], [], *head), [], erased=[-1])
 
     def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
         self._refuse_in_batch("erase")
-        with self._writing_locked():
+        with self._writing_locked() as key:
             gone, is_about = choose()
             about = [line for line in self.lines() if line.sound and is_about(line.event())]
             lines, names = [line.hash for line in about], list(gone)
             parts = range(0, max(len(lines), 1), fmt.PER_ERASURE)
             bodies = ({"lines": lines[start : start + fmt.PER_ERASURE], "ids": names} for start in parts)
-            self._own(fmt.ERASE, *bodies, erased=[line.seq for line in about])
+            self._own(fmt.ERASE, *bodies, key=key, erased=[line.seq for line in about])
         return len(about)
 
     def finish_erasing(self) -> list[Destruction]:
@@ -403,10 +459,10 @@ class PostgresLedger(PostgresReader):
 
         done = list[Destruction]()
         for seq, destroyed in self._calls.rows("destroyed_erasures"):
-            with self._writing_locked():
+            with self._writing_locked() as key:
                 if seq in self.standing.erasing:  # else somebody has just recorded it
                     made = Destruction(self.place, seq, self.line(seq).ts, destroyed)
-                    self._own(fmt.ERASED, made.body())
+                    self._own(fmt.ERASED, made.body(), key=key)
                     done.append(made)
             self._calls.rows("forget_erasure", seq)  # one that was erased elsewhere has no such event
         return done
@@ -454,3 +510,8 @@ class PostgresLedger(PostgresReader):
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():
             raise Refused(f"cannot {what} inside a batch; end the batch first", "batch")
+
+
+def new_key() -> str:
+    """A key for a request that has none."""
+    return token_hex(16)

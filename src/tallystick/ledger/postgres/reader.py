@@ -19,10 +19,10 @@ import orjson
 from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import Folded, LedgerMetadata, lift
 from tallystick.ledger.gate import Gate
-from tallystick.ledger.lock import Pins, rolled_back
+from tallystick.ledger.lock import HeadPin, Pins, Witness, rolled_back
 from tallystick.ledger.merkle import Range
 from tallystick.ledger.postgres.connection import Database, LedgerCalls, Rows
-from tallystick.records.errors import Damaged, Missing, NotFound, Refused, RolledBack, TallystickError
+from tallystick.records.errors import Busy, Damaged, Missing, NotFound, Refused, RolledBack, TallystickError
 from tallystick.records.event import Event
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ class PostgresReader:
     began = -1  # the rows follow from all of them
 
     def __init__(
-        self, database: Database, name: str, state: Folded, rows: StateRows, *, read_only: bool, pins: Pins | None
+        self, database: Database, name: str, state: Folded, rows: StateRows, *, read_only: bool, pins: Pins | None,
+        head: HeadPin | None,
     ) -> None:  # fmt: skip
         self.place, self.dead = f"{database.place}?ledger={name}", ""
         self.state, self._rows = state, rows
@@ -107,7 +108,7 @@ class PostgresReader:
         self._settings, self._looked = 0, 0.0  # the version of the settings, and when that was looked at
         self._noted = dict[int, tuple[bytes, bytes, bytes | None]]()  # lines that came with rows, until the head moves
         self._gate, self._is_writing = Gate(self), False
-        self._calls = LedgerCalls(database, database.find(name))
+        self._calls, self._pin = LedgerCalls(database, database.find(name)), head
         rows.attach(self._calls.rows, self.recorded, self._note_lines)
         self._look()
         if self._is_arriving:
@@ -115,6 +116,7 @@ class PostgresReader:
                 f"{self.place} is not open yet: a memory is being moved there; run `tallystick move` again", "state"
             )
         if self.head.seq < 0:
+            self.must_be_whole()
             self._begin()
         for witness in pins(self.standing.ledger) if pins else ():
             if witness.seq > self.head.seq and self.moved_to():  # it was written elsewhere
@@ -153,11 +155,13 @@ class PostgresReader:
         [(place,)] = self._calls.rows("other_place") if not (self.is_open or self._is_arriving) else [("",)]
         return str(place)
 
-    def _look(self, *, locked: bool = False, request: bytes | None = None) -> Looked:
+    def _look(self, *, locked: bool = False, request: str = "") -> Looked:
         """Read what others wrote; with `locked`, nobody else writes until the transaction ends."""
         known = self.head
         wait = f"{int(self._calls.database.timeout * 1000)}ms"
-        found = self._calls.rows("look", known.seq, known.hash, request, locked, wait)
+        asked = digest_of(request) if request else None
+        pinned = self._pin.read(self._calls.ledger.hex) if self._pin and self.trouble is None else None
+        found = self._calls.rows("look", known.seq, known.hash, asked, locked, wait)
         if not found:
             raise RolledBack(f"{self.place} is not there any more; restore it, or open the memory again")
         (seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, self._settings,
@@ -170,7 +174,24 @@ class PostgresReader:
             self.trouble = rolled_back(why or f"event {known.seq} is not the one that this process has seen")
         if saved is not None:
             self._adopt(Kept(Head(seq, hashed, ts), size, saved, frozenset(tables)))
+        if pinned is not None and pinned.seq > known.seq:
+            self._compare(pinned)
+        if saved is not None:
+            self._pin_head()
         return Looked(clock, first, last)
+
+    def _compare(self, pinned: Witness) -> None:
+        """Compare the ledger with a pin that was read before it was looked at: it is written after a commit."""
+        seen = (pinned.seq, pinned.hash)
+        if seen == self.head[:2] or seen in self.standing.abandoned:
+            return
+        if why := self._contradiction(*seen, pinned.name):
+            self.trouble = rolled_back(why)
+
+    def _pin_head(self) -> None:
+        """Keep the head, which is committed, outside the database."""
+        if self._pin is not None and self.writable and self.trouble is None and self.head.seq >= 0:
+            self._pin.advance(self._calls.ledger.hex, self.head.seq, self.head.hash)
 
     def _adopt(self, kept: Kept) -> None:
         """Go to a committed place. What is not written yet is discarded."""
@@ -187,6 +208,8 @@ class PostgresReader:
         if any(left >= seq for left, _ in self.standing.abandoned) and name == "this process":
             return ""
         if seq > head.seq:
+            if self._calls.is_standby():
+                raise Busy(f"{self.place} is a standby that has not received event {seq} yet; try again in a moment")
             return f"it ends at event {head.seq}, but {name} has seen event {seq}"
         if self._hash_of(seq) in (None, hashed):
             return ""
@@ -320,3 +343,8 @@ class PostgresReader:
 def line_of(head: bytes, data: bytes, hashed: bytes = b"") -> bytes:
     """The line of a hashed slice and its data. Its hash is that of the slice, unless it is given."""
     return b'%b,"hash":"%b","data":%b}\n' % (head, hashed or sha256(head).hexdigest().encode(), data)
+
+
+def digest_of(request: str) -> bytes:
+    """What is kept of a request's key, which may be anybody's words."""
+    return sha256(request.encode()).digest()

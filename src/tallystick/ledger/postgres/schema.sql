@@ -13,6 +13,9 @@
 -- Nothing here needs a session: no temporary tables, no session settings or locks, no LISTEN. Functions are PL/pgSQL,
 -- so that their plans are kept, whichever connection a pooler gives.
 --
+-- What is looked up by key is a sub-select of its own, and OFFSET 0 keeps it one: the planner knows next to nothing of
+-- these tables, and would else join to all rows of a ledger.
+--
 -- Each part runs once, as the owner. Never change a part that was released: add another one.
 
 -- part 1
@@ -176,10 +179,12 @@ BEGIN
   IF after IS NULL THEN
     RETURN QUERY SELECT r.tab, r.key, r.value, r.seqs, r.since, e.seq, e.head, e.data, n.head
     FROM unnest(tabs, keys) AS u (tab, key)
-    JOIN tallystick.state_row r ON r.ledger = l AND r.tab = u.tab AND r.key = u.key
+    CROSS JOIN LATERAL (
+      SELECT * FROM tallystick.state_row c WHERE c.ledger = l AND c.tab = u.tab AND c.key = u.key OFFSET 0
+    ) r
     LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
-    LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true;
   ELSE
     RETURN QUERY SELECT r.tab, r.key, r.value, r.seqs, r.since, e.seq, e.head, e.data, n.head
     FROM unnest(tabs, keys) AS u (tab, key)
@@ -190,8 +195,8 @@ BEGIN
       WHERE p.ledger = l AND p.tab = u.tab AND p.key = u.key AND p.until > after AND p.since <= after
     ) r
     LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
-    LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true;
   END IF;
 END $$;
 
@@ -264,8 +269,8 @@ BEGIN
     WHERE c.ledger = l AND c.tab = of_tab AND c.key = of_key
   ) r
   LEFT JOIN LATERAL unnest(r.seqs) AS s (seq) ON true
-  LEFT JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-  LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1
+  LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+  LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true
   ORDER BY r.since;
 END $$;
 
@@ -312,8 +317,8 @@ BEGIN
   PERFORM tallystick.enter(l, pass);
   RETURN QUERY SELECT e.seq, e.head, e.data, n.head
     FROM unnest(seqs) AS s (seq)
-    JOIN tallystick.events e ON e.ledger = l AND e.seq = s.seq
-    LEFT JOIN tallystick.events n ON n.ledger = l AND n.seq = s.seq + 1;
+    JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
+    LEFT JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq + 1 OFFSET 0) n ON true;
 END $$;
 
 -- -- writing ----------------------------------------------------------------------------------------------------------
@@ -342,12 +347,12 @@ CREATE FUNCTION put_rows(
 DECLARE
   turns integer := coalesce(kept_turn[cardinality(kept_turn)], -1);
 BEGIN
-  IF cardinality(rewritten_tab) > 0 THEN
-    DELETE FROM tallystick.state_row r USING unnest(rewritten_tab, rewritten_key) AS u (tab, key)
-      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
-    DELETE FROM tallystick.state_past r USING unnest(rewritten_tab, rewritten_key) AS u (tab, key)
-      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
-  END IF;
+  FOR number IN 1..cardinality(rewritten_tab) LOOP
+    DELETE FROM tallystick.state_row r
+      WHERE r.ledger = l AND r.tab = rewritten_tab[number] AND r.key = rewritten_key[number];
+    DELETE FROM tallystick.state_past r
+      WHERE r.ledger = l AND r.tab = rewritten_tab[number] AND r.key = rewritten_key[number];
+  END LOOP;
   FOR number IN 0..turns LOOP
     INSERT INTO tallystick.state_row AS r (ledger, tab, key, value, seqs, since)
       SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since
@@ -365,10 +370,9 @@ BEGIN
       FROM unnest(plain_tab, plain_key, plain_value, plain_seqs) AS u (tab, key, value, seqs)
       ON CONFLICT (ledger, tab, key) DO UPDATE SET value = excluded.value, seqs = excluded.seqs;
   END IF;
-  IF cardinality(gone_tab) > 0 THEN
-    DELETE FROM tallystick.state_row r USING unnest(gone_tab, gone_key) AS u (tab, key)
-      WHERE r.ledger = l AND r.tab = u.tab AND r.key = u.key;
-  END IF;
+  FOR number IN 1..cardinality(gone_tab) LOOP
+    DELETE FROM tallystick.state_row r WHERE r.ledger = l AND r.tab = gone_tab[number] AND r.key = gone_key[number];
+  END LOOP;
 END $$;
 
 -- Move the head from (at, was), with these lines and rows, all or nothing. The outcome is a result and not an error:
@@ -651,3 +655,56 @@ REVOKE ALL ON FUNCTION other_place, move_away, begin_arriving, add_arriving, add
   forget_erasure FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION other_place, move_away, begin_arriving, add_arriving, add_arriving_rows, finish_arriving,
   forget_erasure TO tallystick_app;
+
+-- part 5
+
+-- Keys of requests are SHA-256 of what a caller gave. Who sweeps may remove them when nobody asks any more.
+CREATE POLICY old ON requests TO tallystick_owner USING (at < now() - interval '7 days');
+
+DROP FUNCTION write;
+
+-- Move the head from (at, was), with these lines and rows, all or nothing, and note by their keys the requests that the
+-- lines are of. The outcome is a result and not an error: 'written'; 'repeated', if the first of the requests was
+-- recorded before; 'moved', if the head was not there; else its state.
+CREATE FUNCTION write(
+  l uuid, pass text, at bigint, was text, keys bytea[], firsts bigint[], lasts bigint[],
+  new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
+  slices bytea[], datas bytea[], erased bigint[],
+  rewritten_tab text[], rewritten_key bytea[],
+  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
+  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
+) RETURNS TABLE (outcome text, first bigint, last bigint) LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes,
+    saved = new_saved, shape = new_shape, tables = new_tables
+  WHERE ledger = l AND seq = at AND hash = was AND state = 'open';
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = keys[1];
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT CASE h.state WHEN 'open' THEN 'moved' ELSE h.state END, NULL::bigint, NULL::bigint
+        FROM tallystick.heads h WHERE h.ledger = l;
+    END IF;
+    RETURN;
+  END IF;
+  IF cardinality(slices) > 0 THEN
+    INSERT INTO tallystick.events (ledger, seq, head, data)
+      SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
+    INSERT INTO tallystick.requests (ledger, key, first, last)
+      SELECT l, u.key, u.first, u.last FROM unnest(keys, firsts, lasts) AS u (key, first, last);
+  END IF;
+  IF cardinality(erased) > 0 THEN
+    UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
+      WHERE ledger = l AND seq = ANY (erased);
+  END IF;
+  PERFORM tallystick.put_rows(
+    l, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
+    plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
+  );
+  RETURN QUERY SELECT 'written', at + 1, at + cardinality(slices);
+END $$;
+
+REVOKE ALL ON FUNCTION write FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION write TO tallystick_app;

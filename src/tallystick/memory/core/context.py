@@ -89,7 +89,7 @@ class Context:
             return witnesses(place, ledger_id, self.keyring)
 
         key = settings.pass_key(place_of(parts_of(address)[0]))
-        opened = OpenDatabase(address, key, pins=pins, **how)
+        opened = OpenDatabase(address, key, pins=pins, head=self.keyring.head(place), **how)
         opened.ledger.durability = durability or read_settings(opened.settings).durability
         return opened
 

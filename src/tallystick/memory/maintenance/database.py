@@ -1,4 +1,4 @@
-"""Making a database ready for memories, as its owner: the schema, the key of passes, a ledger.
+"""Making a database ready for memories, as its owner: the schema, the key of passes, a ledger. And sweeping it.
 
 The key is among this user's signing keys. Whoever else is to open ledgers there needs it too; the database has only
 what checks a pass.
@@ -18,6 +18,8 @@ from tallystick.ledger.postgres.address import parts_of, place_of
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.memory import settings
 from tallystick.records.errors import NotFound, Refused
+from tallystick.records.status import Sweep
+from tallystick.stores import sweep as sweeping
 from tallystick.stores.open_database import INSTALL, OpenDatabase
 
 if TYPE_CHECKING:
@@ -76,6 +78,19 @@ def _for_programs(address: str, role: str, password: str) -> str:
     url = urlsplit(address)
     who, host = f"{role}:{password}" if password else role, url.netloc.rpartition("@")[2]
     return urlunsplit(url._replace(netloc=f"{who}@{host}"))
+
+
+def sweep(address: str, *, by: str, timeout: float = 60.0) -> Sweep:
+    """Destroy in the files of a database what its ledgers have erased, or the one that the address names.
+
+    Each ledger records it, if this user has the key of passes; else when somebody sweeps who has it.
+    """
+    place = place_of(address).partition("?")[0]
+    try:
+        key = settings.pass_key(place)
+    except NotFound:
+        key = ""
+    return sweeping.sweep(address, key, by=by, timeout=timeout)
 
 
 def _key_for(place: str) -> PassKey:

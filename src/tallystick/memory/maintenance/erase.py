@@ -46,7 +46,8 @@ def preview(folder: OpenLedger, episodes: EpisodeStore, names: Sequence[str], us
         with suppress(Missing):  # its text was moved away; its name is here
             gone.append(episodes.get(name, user=user))
     labels = tuple(f"{noun}:{name}" for noun, name in things)
-    return Erasure(found, events, copies, tuple(folder.ledger.standing.copies), tuple(gone), labels)
+    elsewhere = tuple(folder.ledger.standing.copies)
+    return Erasure(found, events, copies, elsewhere, tuple(gone), labels, needs_sweep=folder.root is None)
 
 
 def erase(

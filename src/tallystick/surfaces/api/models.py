@@ -237,10 +237,12 @@ RememberResult = model(
 )  # fmt: skip
 Erasure = model(
     "Erasure", status.Erasure, "What an erasure destroys, or would destroy.",
-    {"done": False, "beliefs": [BELIEF], "episodes": [], "events": 2, "backups": [], "elsewhere": [], "things": []},
+    {"done": False, "beliefs": [BELIEF], "episodes": [], "events": 2, "backups": [], "elsewhere": [], "things": [],
+     "needs_sweep": False},
     done=(bool, "false: nothing was changed, this is a preview."), beliefs="Erased in all versions.",
     episodes="Erased.", events="How many events lose their content.", backups="Copies in the folder; erased too.",
     elsewhere="Copies that it does not reach.", things="What else loses its content, such as page:person-bob.",
+    needs_sweep="In a database: hidden at once, and in its files until a sweep.",
 )  # fmt: skip
 Related = model(
     "Related", None, "The result of relating two memories.", {"is_new": True},

@@ -1,15 +1,22 @@
-"""Memories in a database: making one ready, moving one there and back, and the settings, which have no file there."""
+"""Memories in a database: making one ready, moving one there and back, sweeping, and the settings."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tallystick.memory.maintenance.database import prepare
+from tallystick.memory.maintenance.database import prepare, sweep as sweep_database
 from tallystick.memory.settings import TEMPLATE
-from tallystick.surfaces.cli.command import BY, Call, command, progress
+from tallystick.surfaces.cli.command import BY, Call, command, progress, waiting
 from tallystick.surfaces.cli.options import FilePath, option
-from tallystick.surfaces.present.names import count
-from tallystick.surfaces.present.text import dim, outcome, shown
+from tallystick.surfaces.present.names import ago, count
+from tallystick.surfaces.present.text import dim, outcome, row, shown, warn
+
+if TYPE_CHECKING:
+    from tallystick.records.status import Sweep
 
 
 def prepare_database(call: Call, address: str) -> None:
@@ -35,6 +42,39 @@ def settings(call: Call, source: str | None) -> None:
         call.answer({"settings": text}, [outcome("Set from", source)])
     else:
         call.answer({"settings": text}, (text or TEMPLATE).rstrip("\n").split("\n"))
+
+
+@command(
+    "sweep",
+    "tallystick sweep postgresql://tallystick_sweeper@localhost/memory",
+    exits={0: "done: no erased word is left in the files", 3: "not all is done: what is in the way is printed"},
+)
+@click.argument("address")
+@option("wait --wait SECONDS", "Wait so long for what is in the way.  [60]", type=click.IntRange(0), default=60)
+def sweep(call: Call, address: str, wait: int) -> int:
+    """In a database, an erasure hides its words at once, but its files still have them: in removed rows, and in the log
+    by which it recovers from a crash. This writes those tables anew and waits until the log has been overwritten.
+    ADDRESS is the database's, or that of one ledger in it; the role needs rights that are printed where they are
+    lacking. Prints each erasure, when it was completed, and the copies that are not reached. Run it once a day.
+    """
+    with waiting("Sweeping …"):
+        done = sweep_database(address, by=BY, timeout=wait)
+    call.answer(done, _swept(done))
+    return 3 if done.pending else 0
+
+
+def _swept(done: Sweep) -> Iterator[str]:
+    for each in done.destroyed:
+        yield outcome("Destroyed", each.place, f"the words of event {each.event}, hidden {ago(each.hidden)}")
+    if done.destroyed:
+        yield from row("not reached", ", ".join(done.destroyed[0].unreached))
+    if done.pending:
+        yield warn(f"{count(done.pending, 'erasure')} not completed: {shown(done.trouble or _UNRECORDED)}")
+    elif not done.destroyed:
+        yield dim("nothing to destroy")
+
+
+_UNRECORDED = "destroyed, but not recorded: this user has no pass key; sweep again as a user who has it"
 
 
 @command(

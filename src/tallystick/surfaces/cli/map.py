@@ -54,6 +54,7 @@ SERVE = (
 SPECIALIST = (
     Entry("init", "Create a memory in a folder or a database of your choice", "maintenance"),
     Entry("settings", "Show or replace the settings and the policy", "database"),
+    Entry("sweep", "Destroy erased words in the files of a database", "database"),
     Entry("ledger", "Verify, checkpoint, prove, compact and prune the ledger"),
     Entry("migrate", "Import the JSON files of specsmith", "exchange"),
     Entry("rebuild-index", "Rebuild the index and the tables of the pages", "pages"),

@@ -57,7 +57,7 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
                 belief = memory.remember(line, **fields)
                 beliefs.append(belief)
                 found.append({**belief.to_dict(), "masked": list(memory.masked)})
-        page = page_of(beliefs[0])
+        page = "" if call.address() else page_of(beliefs[0])  # in a database are no pages
         if any(_is_quarantined(memory, each) for each in beliefs):
             page = ""
             call.note("tallystick: quarantined until a person approves it: tallystick review")
@@ -286,6 +286,8 @@ def _elsewhere(erasure: Erasure, how: str) -> Iterator[str]:
     if erasure.elsewhere:
         yield warn(f"  copies elsewhere {how}; remove them yourself, or erase there too:")
         yield from (f"    {shown(place)}" for place in erasure.elsewhere)
+    if erasure.needs_sweep:
+        yield dim("  hidden at once; in the files of the database until `tallystick sweep`")
 
 
 @command("clean", "tallystick clean memory --yes", exits={1: "refused or declined"})
