@@ -22,6 +22,7 @@ from tallystick.ledger.folder.arrive import ArrivingFolder
 from tallystick.ledger.postgres.arrive import ArrivingLedger
 from tallystick.ledger.postgres.connection import LedgerCalls
 from tallystick.ledger.postgres.passes import PassKey
+from tallystick.memory.maintenance.check import check
 from tallystick.memory.maintenance.move import move
 from tallystick.records.errors import Busy, NotFound, NotWritable, NotWritten, Refused, TallystickError
 from tests.postgres.stories import end_erasures
@@ -110,14 +111,11 @@ def test_a_command_moves_it_and_says_how_programs_open_it(home, address):
     assert "Moved there before" in said("move", str(home / "a"), address)
     assert f"was moved to {place}" in said("-C", str(home / "a"), "remember", "more", status=1)
     assert f"was moved to {place}" in said("-C", str(home / "a"), "status")
-    assert "quux1" in said("-C", str(home / "a"), "show", "k1")
-    assert said("-C", str(home / "a"), "check").count("error") == 0
-    said("-C", programs, "remember", "in the database", "--key", "new")
-    assert "Intact" in said("-C", str(home / "a"), "ledger", "verify")
+    assert check(home / "a") == []
     assert "Moved to" in said("move", programs, "back")
-    assert f"was moved to {home / 'back'}" in said("-C", programs, "remember", "more", status=1)
-    assert "in the database" in said("-C", "back", "show", "new")
-    assert "not a folder" not in said("move", programs, "back")
+    with Memory(home / "back") as m:
+        assert m.get("k1").text == "quux1 zorp1"
+        assert check(m.folder) == []
 
 
 # -- killed anywhere ---------------------------------------------------------------------------------------------------
@@ -219,7 +217,7 @@ def new_address(cluster, home):
 
 
 THERE = ["begin_arriving", "add_arriving", "rename moved-to", "add_arriving_rows", "finish_arriving"]
-BACK = ["rename arriving", "sync_folder sealed", "move_away", "rename events.wal", "remove arriving"]
+BACK = ["sync_folder sealed", "move_away", "rename events.wal", "remove arriving"]
 
 
 @pytest.mark.parametrize("is_back", [False, True], ids=["there", "back"])
@@ -227,7 +225,8 @@ BACK = ["rename arriving", "sync_folder sealed", "move_away", "rename events.wal
 def test_killed_at_some_steps_both_are_whole_and_one_at_most_is_writable(home, new_address, monkeypatch, is_back):
     kill = Kill(monkeypatch)
     names = steps_of(kill, home, new_address, is_back=is_back)
-    for step in {names.index(name) + more for name in (BACK if is_back else THERE) for more in (0, 1)}:
+    steps = sorted(names.index(name) for name in (BACK if is_back else THERE))
+    for step in (*steps, steps[-1] + 1):
         there_and_back(kill, home, new_address, step, is_back=is_back)
 
 
@@ -358,7 +357,7 @@ with Memory(sys.argv[1]) as m:
 """
 
 
-@pytest.mark.parametrize("is_back", [False, True], ids=["there", "back"])
+@pytest.mark.parametrize("is_back", [False, pytest.param(True, marks=pytest.mark.soak)], ids=["there", "back"])
 def test_what_a_writer_was_acknowledged_meanwhile_is_in_the_other_place(home, address, is_back):
     source: Path | str = filled(home / "a", 300)
     target: Path | str = address
@@ -436,8 +435,8 @@ def test_what_cannot_be_moved_is_refused_and_stays_as_it_was(home, address, new_
         move(home / "a", told(address))
     with refuses("exists", "empty folder"):
         move(taken, home / "full")
-    assert [path.name for path in (home / "full").iterdir() if path.name != "lock"] == ["notes.txt"]
-    with refuses("exists", "empty folder"):
+    assert [path.name for path in (home / "full").iterdir()] == ["notes.txt"]
+    with refuses("exists", "another memory"):
         move(taken, home / "a")
     monkeypatch.setenv("TALLYSTICK_PASS_KEY", str(PassKey.generate()))
     with refuses("permission"):
