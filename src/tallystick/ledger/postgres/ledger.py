@@ -239,7 +239,7 @@ class PostgresLedger(PostgresReader):
                 self._must_not_have_moved()
         except BaseException as error:
             self.state.rollback()
-            if isinstance(error, Exception) and not isinstance(error, _Again | Busy) and not is_locked:
+            if isinstance(error, Exception) and not isinstance(error, _Again | Unanswered) and not is_locked:
                 self._must_not_have_moved()
             raise
         self._record(made, requests)
