@@ -17,6 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from tallystick import Memory
+from tallystick.decide import beliefs as decide
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.folder.arrive import ArrivingFolder
 from tallystick.ledger.postgres.arrive import ArrivingLedger
@@ -25,6 +26,7 @@ from tallystick.ledger.postgres.passes import PassKey
 from tallystick.memory.maintenance.check import check
 from tallystick.memory.maintenance.move import move
 from tallystick.records.errors import Busy, NotFound, NotWritable, NotWritten, Refused, TallystickError
+from tallystick.stores.open_folder import OpenFolder
 from tests.postgres.stories import end_erasures
 from tests.postgres.test_commands import said
 from tests.refusals import refuses
@@ -561,3 +563,58 @@ def test_a_pin_follows_and_notices_an_older_copy(home, address):
     with Memory(home / "a", read_only=True) as m:  # the pin has seen what was written elsewhere
         assert m.trouble == ""
         assert m.ledger.verify().ok
+
+
+# -- how much it takes -------------------------------------------------------------------------------------------------
+
+MEASURED = """
+import resource, sys, time
+from pathlib import Path
+from tallystick.memory.maintenance.move import move
+from tallystick.stores.open_folder import OpenFolder
+source, target, is_rebuilt = sys.argv[1:]
+began = time.perf_counter()
+if is_rebuilt == "rebuilt":
+    OpenFolder(Path(source)).close()
+else:
+    move(source, target)
+print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def measured(source: Path | str, target: Path | str, what: str = "moved") -> tuple[float, int]:
+    """Seconds, and the most memory, of a process that moves it; or that makes the state of a folder again."""
+    words = [sys.executable, "-c", MEASURED, str(source), str(target), what]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    seconds, memory = done.stdout.split()
+    return float(seconds), int(memory)
+
+
+def fill(folder: Path, count: int) -> None:
+    with Memory(folder, embedder="none") as m:
+        m.replace_settings("[pages]\nfollow = false\n[audit]\nfollow = false\n")
+    opened = OpenFolder(folder)
+    while opened.ledger.head.seq < count:
+        with opened.ledger.batch():
+            for _ in range(500):
+                words = {"text": f"quux{os.urandom(4).hex()} zorp", "confidence": 0.5, "key": os.urandom(2).hex()}
+                opened.ledger.write(lambda words=words: decide.put(opened.state, words, opened.draw()))
+    opened.close()
+
+
+@pytest.mark.soak
+def test_a_long_memory_moves_in_bounded_memory_and_a_few_times_as_long_as_its_state_takes(home, new_address):
+    memory = dict[tuple[int, str], int]()
+    for count in (4_000, 20_000):
+        folder, address = home / f"a{count}", new_address()
+        fill(folder, count)
+        for path in folder.glob("state.db*"):
+            path.unlink()
+        rebuilt, _ = measured(folder, "", "rebuilt")
+        there, memory[count, "there"] = measured(folder, address)
+        back, memory[count, "back"] = measured(told(address), home / f"b{count}")
+        print(f"{count} events: {rebuilt / there:.2f} there, {rebuilt / back:.2f} back, of {count / rebuilt:.0f}/s")
+        assert there < 6 * rebuilt
+        assert back < 6 * rebuilt
+    for way in ("there", "back"):
+        assert memory[20_000, way] < 1.5 * memory[4_000, way], memory
