@@ -15,8 +15,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -25,12 +26,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tallystick.ledger.postgres.address import place_of
 from tallystick.ledger.postgres.passes import PassKey
+from tallystick.records.clock import stamp
 from tallystick.records.errors import Busy, Closed, NotFound, NotWritable, NotWritten, Refused
 
 T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
 
 _PASS = 600  # seconds that a pass is valid; it is replaced after half of them
+_CLOCK, _DRIFT = 60.0, 0.1  # seconds: how long the server's time is gone by, and how far clocks may part meanwhile
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _PASSING = (  # the same call may succeed in a moment
     pg.SerializationFailure, pg.DeadlockDetected, pg.CannotConnectNow, pg.TooManyConnections,
@@ -45,8 +48,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[] bytea[] bigint[]"
-             " rows",
+    "write": "bigint text integer integer bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[]"
+             " bytea[] bigint[] rows",
     "write_rows": "rows",
     "clear_rows": "",
     "keep_checkpoint": "bigint text",
@@ -72,6 +75,14 @@ class Unanswered(Busy):
         self.is_lost = is_lost
 
 
+class Seen(NamedTuple):
+    """The time that the server told, and when that was by this machine's two clocks."""
+
+    told: datetime
+    since: float
+    wall: float
+
+
 @cache
 def _statement(function: str) -> bytes:
     types = ["uuid", "text", *_TAKES[function].replace("rows", _ROWS).split()]
@@ -93,6 +104,7 @@ class Database:
         self._address = make_conninfo(address, connect_timeout=given.get("connect_timeout", 10))
         self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
         self._is_closed = False
+        self._seen = Seen(datetime.min, -_CLOCK, 0.0)
 
     def close(self) -> None:
         """Close it. Connections that are in use are closed when they come back."""
@@ -111,6 +123,17 @@ class Database:
             found = self._key.sign(subject, self._role, now + _PASS)
             self._passes[subject] = found, now + _PASS / 2
         return found
+
+    def note_time(self, clock: str) -> None:
+        """Keep the time that the server has just told."""
+        self._seen = Seen(datetime.fromisoformat(clock), time.monotonic(), time.time())
+
+    def time(self) -> str | None:
+        """The time of the server, by the seconds since it told it. None, if that is long ago or the machine slept."""
+        seen, passed = self._seen, time.monotonic() - self._seen.since
+        if passed > _CLOCK or abs(time.time() - seen.wall - passed) > _DRIFT:
+            return None
+        return stamp(seen.told + timedelta(seconds=passed))
 
     def find(self, name: str) -> UUID:
         """The id of the ledger of that name. NotFound, if there is none."""
@@ -163,7 +186,7 @@ class Database:
 
     def forget(self) -> None:
         """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
-        idle, self._idle = self._idle, []
+        idle, self._idle, self._seen = self._idle, [], self._seen._replace(since=-_CLOCK)
         for db in idle:
             with suppress(psycopg.Error):
                 db.close()
