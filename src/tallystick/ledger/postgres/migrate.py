@@ -75,7 +75,7 @@ def migrate(db: psycopg.Connection) -> list[int]:
         for role, how in ((OWNER, "NOLOGIN NOBYPASSRLS"), (APP, "LOGIN NOBYPASSRLS NOCREATEDB NOCREATEROLE")):
             if db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
                 db.execute(f"CREATE ROLE {role} {how}".encode())
-        if not _is_member(db):
+        if not _may_be_owner(db):
             db.execute(f"GRANT {OWNER} TO CURRENT_USER".encode())
         db.execute(f"CREATE SCHEMA IF NOT EXISTS tallystick AUTHORIZATION {OWNER}".encode())
         _be_owner(db)
@@ -91,8 +91,10 @@ def migrate(db: psycopg.Connection) -> list[int]:
         return missing
 
 
-def _is_member(db: psycopg.Connection) -> bool:
-    row = db.execute("SELECT pg_has_role(current_user, %s, 'MEMBER')", (OWNER,)).fetchone()
+def _may_be_owner(db: psycopg.Connection) -> bool:
+    """Since PostgreSQL 16 whoever makes a role is its member, and may not act as it before granting that as well."""
+    how = "SET" if db.info.server_version >= 160000 else "MEMBER"
+    row = db.execute("SELECT pg_has_role(current_user, %s, %s)", (OWNER, how)).fetchone()
     return row is not None and bool(row[0])
 
 
