@@ -12,6 +12,7 @@ import pytest
 
 from tallystick.decide import beliefs as decide
 from tallystick.ledger.postgres.connection import Database
+from tallystick.ledger.postgres.ledger import PostgresLedger
 from tallystick.ledger.postgres.verify import verify
 from tallystick.records.errors import Busy, Closed, NotFound, NotWritable, OutcomeUnknown, Refused
 from tallystick.records.event import Draft
@@ -75,6 +76,25 @@ def test_of_two_processes_that_decide_at_once_on_one_key_exactly_one_wins(cluste
     assert [worker.exitcode for worker in workers] == [0, 0]
     said = [event.body["belief"]["key"] for event in opened.events() if event.op == "belief.put/1"]
     assert sorted(said) == sorted(f"key-{number}" for number in range(20))
+    assert is_whole(cluster, address)
+
+
+def test_a_ledger_that_several_open_at_first_has_one_first_line(cluster, address, monkeypatch):
+    time, others = PostgresLedger._time, []
+
+    def late(self) -> str:
+        if not others:
+            others.append(None)
+            others.append(OpenDatabase(address, str(cluster.key)))
+        return time(self)
+
+    monkeypatch.setattr(PostgresLedger, "_time", late)
+    opened, other = OpenDatabase(address, str(cluster.key)), others.pop()
+    assert [line.op for line in opened.ledger.lines()] == ["ledger.begin/1"]
+    other.ledger.append([config(1)])
+    opened.ledger.append([config(2)])
+    other.close()
+    opened.close()
     assert is_whole(cluster, address)
 
 

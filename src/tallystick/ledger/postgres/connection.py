@@ -11,6 +11,7 @@ back is not known here: whoever writes asks again, with the key of the request.
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +28,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tallystick.ledger.postgres.address import place_of
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.records.clock import stamp
-from tallystick.records.errors import Busy, Closed, NotFound, NotWritable, NotWritten, Refused
+from tallystick.records.errors import Busy, Closed, Damaged, NotFound, NotWritable, NotWritten, Refused
 
 T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
@@ -38,6 +39,15 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _PASSING = (  # the same call may succeed in a moment
     pg.SerializationFailure, pg.DeadlockDetected, pg.CannotConnectNow, pg.TooManyConnections,
 )  # fmt: skip
+_FOR_GOOD = re.compile(  # libpq gives no code where it cannot connect; in another language it is tried again in vain
+    "authentication failed|no password supplied|does not exist|not permitted to log in|no pg_hba.conf entry"
+)
+# What the address does not say: a server that has gone is noticed within half a minute, also while it is waited for.
+_DEFAULTS: dict[str, str | int | None] = {
+    "connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}  # fmt: skip
+_SEVERAL_HOSTS: dict[str, str | int | None] = {**_DEFAULTS, "target_session_attrs": "read-write"}
 # The types of the values of each function, after the ledger and its pass.
 _TAKES = {
     "look": "bigint text bytea boolean text",
@@ -101,7 +111,8 @@ class Database:
         self.place = place_of(address)
         self._key, self._passes = key, dict[str, tuple[str, float]]()
         self._role = str(given.get("user") or "")
-        self._address = make_conninfo(address, connect_timeout=given.get("connect_timeout", 10))
+        self._has_several = "," in f"{given.get('host')}{given.get('hostaddr')}"
+        self._address = make_conninfo(address, **{**(_SEVERAL_HOSTS if self._has_several else _DEFAULTS), **given})
         self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
         self._is_closed = False
         self._seen = Seen(datetime.min, -_CLOCK, 0.0)
@@ -180,9 +191,10 @@ class Database:
         try:
             return psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
         except psycopg.Error as error:
-            if isinstance(error, pg.InvalidAuthorizationSpecification | pg.InvalidCatalogName):
-                raise Refused(f"{self.place} cannot be opened: {reason(error)}", "permission") from error
-            raise _Passing(f"{self.place} cannot be reached: {reason(error)}; try again") from error
+            why = reason(error)
+            if _FOR_GOOD.search(why) and not self._has_several:
+                raise Refused(f"{self.place} cannot be opened: {why}; check the address", "permission") from error
+            raise _Passing(f"{self.place} cannot be reached: {why}; nothing was changed; try again") from error
 
     def forget(self) -> None:
         """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
@@ -200,7 +212,8 @@ class Database:
             except (Lost, _Passing) as error:
                 is_lost = is_lost or isinstance(error, Lost)
                 if time.monotonic() + pause > until:
-                    raise Unanswered(f"{self.place} does not answer: {error}; try again", is_lost=is_lost) from error
+                    why = f"the connection to {self.place} was lost: {error}; try again" if is_lost else str(error)
+                    raise Unanswered(why, is_lost=is_lost) from error
                 if is_lost:
                     self.forget()
             time.sleep(pause * random.uniform(0.5, 1.5))
@@ -209,14 +222,22 @@ class Database:
     def as_ours(self, error: psycopg.Error, db: psycopg.Connection) -> Exception:
         """The error as the program has it."""
         why = reason(error)
-        if isinstance(error, pg.AdminShutdown | pg.CrashShutdown) or db.broken or db.closed:
-            return Lost(why)
         if isinstance(error, _PASSING):
-            return _Passing(why)
-        if isinstance(error, pg.LockNotAvailable | pg.QueryCanceled):
-            return Busy(f"another writer of {self.place} did not finish in time; try again")
+            return _Passing(f"{self.place} cannot do this now: {why}; nothing was changed; try again")
+        is_closing = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
+        if is_closing or db.broken or db.closed or (error.sqlstate or "").startswith(("08", "57P")):
+            return Lost(why)
+        if isinstance(error, pg.LockNotAvailable):
+            return Busy(f"another writer of {self.place} did not finish in time; nothing was changed; try again")
+        if isinstance(error, pg.QueryCanceled | pg.InFailedSqlTransaction):
+            return Busy(f"{self.place} did not finish this: {why}; nothing was changed; try again")
         if isinstance(error, pg.ReadOnlySqlTransaction):
+            db.close()  # the next connection may be one to the primary
+            if self._has_several:
+                return _Passing(f"{self.place} has no primary now: {why}; nothing was changed; try again")
             return NotWritable(f"{self.place} is a standby, or read-only; write to its primary")
+        if isinstance(error, pg.DataCorrupted | pg.IndexCorrupted):
+            return Damaged(f"{self.place} is damaged: {why}; restore its database from a backup")
         if isinstance(error, pg.InsufficientPrivilege):
             return Refused(f"{self.place} refuses this: {why}; check pass key, role and clock", "permission")
         if isinstance(error, pg.InvalidSchemaName | pg.UndefinedFunction | pg.UndefinedTable):

@@ -90,8 +90,11 @@ class PostgresLedger(PostgresReader):
     def _begin(self) -> None:
         """Record the first line, if nobody else does."""
         self._must_be_writable()
+        now = self._time()
+        if self.head.seq >= 0:
+            return
         with suppress(_Again), self._writing():
-            line = fmt.parse(new_first_line(self._time(), self.by, self._begin_with, self._calls.ledger.hex))
+            line = fmt.parse(new_first_line(now, self.by, self._begin_with, self._calls.ledger.hex))
             self.state.begin()
             standing = LedgerMetadata()
             event = fold_line(line, self.state, standing)
@@ -241,7 +244,8 @@ class PostgresLedger(PostgresReader):
                 self._must_not_have_moved()
         except BaseException as error:
             self.state.rollback()
-            if isinstance(error, Exception) and not isinstance(error, _Again) and not is_locked:
+            is_answer = isinstance(error, Exception) and not isinstance(error, _Again | Busy)
+            if (is_answer or self._rows.is_bad) and not is_locked:  # rows of a later head contradict this one
                 self._must_not_have_moved()
             raise
         self._record(made, requests)

@@ -64,13 +64,15 @@ CREATE TABLE settings (ledger uuid PRIMARY KEY, toml text NOT NULL);
 -- An error, unless the pass is valid for this role, now, and for what it names. It is for functions of the owner.
 CREATE FUNCTION must_pass(subject text, pass text) RETURNS void LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM tallystick.pass_keys k WHERE k.id = split_part(pass, '.', 1) AND CASE
-    encode(sha256(k.outer_pad || sha256(k.inner_pad || convert_to(
-      subject || E'\n' || session_user || E'\n' || split_part(pass, '.', 2), 'UTF8'))), 'hex')
-    WHEN split_part(pass, '.', 3) THEN to_timestamp(split_part(pass, '.', 2)::double precision) >= clock_timestamp()
-  END) THEN
-    RAISE EXCEPTION 'no valid pass' USING ERRCODE = '42501';
+  IF EXISTS (SELECT 1 FROM tallystick.pass_keys k WHERE k.id = split_part(pass, '.', 1)
+    AND encode(sha256(k.outer_pad || sha256(k.inner_pad || convert_to(
+      subject || E'\n' || session_user || E'\n' || split_part(pass, '.', 2), 'UTF8'))), 'hex') = split_part(pass, '.', 3))
+  THEN
+    IF to_timestamp(split_part(pass, '.', 2)::double precision) >= clock_timestamp() THEN
+      RETURN;
+    END IF;
   END IF;
+  RAISE EXCEPTION 'no valid pass' USING ERRCODE = '42501';
 END $$;
 
 -- The ledger that this transaction has a pass for; NULL, if none was named.
