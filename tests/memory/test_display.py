@@ -119,6 +119,7 @@ CALLS = {
     "propose": asked,
     "recall": lambda m: (served(m), m.recall("quantum chromodynamics")),
     "remember": lambda m: (m.remember(EVIL), m.remember(EVIL).answer),
+    "recorded": lambda m: m.recorded(EVIL),
     "replay": lambda m: m.replay(served(m).receipt),
     "reviews.withdraw": withdrawn,
     "revise": lambda m: m.revise("ana", EVIL),

@@ -8,10 +8,13 @@ from contextlib import suppress
 
 import pytest
 
+from tallystick import Memory
 from tallystick.ledger.postgres.connection import Lost, Unanswered
+from tallystick.ledger.postgres.sweep import sweep
 from tallystick.records.errors import OutcomeUnknown, Refused
 from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
+from tests.conftest import set_home
 
 
 def config(value: object) -> Draft:
@@ -206,3 +209,33 @@ def test_requests_of_another_ledger_are_unknown_here(cluster, opened):
     assert opened.ledger.outcome("shared") is None
     assert opened.ledger.write(lambda: [config(2)], request="shared")[0].body["value"] == "2"
     elsewhere.close()
+
+
+def test_a_memory_tells_what_a_write_has_recorded_and_nothing_of_other_users(cluster, address, tmp_path, monkeypatch):
+    set_home(monkeypatch, tmp_path)
+    monkeypatch.setenv("TALLYSTICK_PASS_KEY", str(cluster.key))
+    with Memory(address, embedder="none") as m, Memory(address, embedder="none", user="ana") as ana:
+        m.forget(m.remember("Kim drinks tea").id)
+        lose_answers(m._folder, recorded=True)
+        with pytest.raises(OutcomeUnknown) as unknown:
+            m.remember("Ben plays chess")
+        ask_again(m._folder)
+        [event] = m.recorded(unknown.value.request)
+        assert event.body["belief"]["text"] == "Ben plays chess"
+        assert ana.recorded(unknown.value.request) == []
+        assert m.recorded("another") == []
+    with Memory(tmp_path / "folder", embedder="none") as m:
+        assert m.recorded(unknown.value.request) == []
+
+
+def test_a_sweep_removes_the_keys_of_requests_of_a_week_ago(cluster, opened):
+    opened.ledger.write(lambda: [config(1)], request="old")
+    with cluster.owner() as db:
+        db.execute(
+            "UPDATE tallystick.requests SET at = now() - interval '8 days' WHERE ledger = %s",
+            (opened.ledger.standing.ledger,),
+        )
+    opened.ledger.write(lambda: [config(2)], request="new")
+    sweep(cluster.address("straight", user="postgres"))
+    assert opened.ledger.outcome("old") is None
+    assert [event.body["value"] for event in opened.ledger.outcome("new") or ()] == ["2"]

@@ -519,9 +519,9 @@ READS = """
     ledger.verifier_key ledger.verify log log_page content_version mark_withheld masked matrix pages.folder
     pages.compactions pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named
-    paths.preview paths.said paths.tree policy recall receipts.all receipts.get related replay reviews.all reviews.find
-    reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes reviews.waiting rules.all
-    rules.findings rules.get
+    paths.preview paths.said paths.tree policy recall receipts.all receipts.get recorded related replay
+    reviews.all reviews.find reviews.get reviews.is_approved reviews.may_answer reviews.quarantined_episodes
+    reviews.waiting rules.all rules.findings rules.get
     rules.waiting seq_at show sources status tidy.proposals trouble trust missing_vectors dependents preview_erase
     check_policy why withheld work.hours work.session writable
 """  # what only looks

@@ -184,6 +184,11 @@ class LedgerMetadata:
         )  # fmt: skip
 
 
+def moved_away(place: str, to: str) -> str:
+    """What somebody is told who writes to a ledger that was moved away."""
+    return f"{place} was moved to {to}: name that one instead; what is here can only be read"
+
+
 def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
     """Apply the event of one line, in today's shape, and return it. An unknown kind makes the ledger read-only.
 

@@ -153,3 +153,12 @@ class Ledger(Protocol):
 
     def keep_checkpoint(self, note: str) -> None:
         """Keep a signed note beside the ledger, if it may be written."""
+
+    def moved_to(self) -> str:
+        """The place to which the lines have moved, if they have: this one is only read. Empty, if they have not."""
+
+    def move_away(self, to: str) -> None:
+        """Close it for writing, in every process and for good: from now on its lines are at the place `to`.
+
+        The last of them names this place, where a copy stays. Doing it twice is the same as doing it once.
+        """

@@ -334,6 +334,7 @@ class AsyncMemory(_Awaited):
     propose = _call(Memory.propose)
     rebuild_index = _call(Memory.rebuild_index)
     recall = _call(Memory.recall)
+    recorded = _call(Memory.recorded)
     relate = _call(Memory.relate)
     related = _call(Memory.related)
     remember = _call(Memory.remember)

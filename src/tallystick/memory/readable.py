@@ -179,6 +179,12 @@ class ReadableMemory:
         sought = Sought(op, by, session, agent)
         return log_page(self._folder, self.user, sought, before=before, after=after, limit=limit, reach=reach)
 
+    def recorded(self, request: str) -> list[Event]:
+        """This user's events of a write that ended in OutcomeUnknown, by the `request` of that error; none if it was
+        not recorded. A folder has no such writes."""
+        found = self._folder.outcome(request) or ()
+        return [event for event in found if self._folder.owner(event) in (None, self.user)]
+
     def audit(self, start: int = 0, *, follow: bool = False, pause: float = 0.2) -> Iterator[AuditLine]:
         """Who did what to this user's memory, from event `start` on: each action with its approval and its proof.
 

@@ -105,3 +105,17 @@ class TakenIn(Displayable):
     def __repr__(self) -> str:
         how = "whole" if self.is_whole else "joined"
         return f"<TakenIn {how} for {self.user}: {self.beliefs} beliefs, {self.episodes} episodes, {self.known} known>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move(Displayable):
+    """A memory that was moved, and its events. `how`: "moved", "resumed", or "done before"."""
+
+    source: str
+    target: str
+    events: int
+    how: str
+    address: str = ""  # by which programs open it, in a database
+
+    def __repr__(self) -> str:
+        return f"<Move of {self.events} events from {self.source} to {self.target}, {self.how}>"

@@ -13,7 +13,7 @@ from tallystick.records.errors import Refused
 _OWN = frozenset({
     "events.wal", "tallystick.toml", "snapshot.json", "checkpoint", "lock", "audit.jsonl", ".gitignore",
     "sealed", "backup", "restoring", "vectors", "memory",
-    "pages.lock",
+    "pages.lock", "moved-to", "arriving",
 })  # fmt: skip
 _OF_A_COPY = frozenset({"events.wal", "tallystick.toml", "snapshot.json", "checkpoint", "sealed", "erased", "memory"})
 _KEPT = re.compile(r"(torn|damaged|chronomemory|state)-")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tallystick.ledger.checkpoint import IN_FOLDER, Claim, Keyring, brought_claim, in_file, pinned
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.recover import ledger_id
+from tallystick.ledger.folder.recover import MovedTo, ledger_id
 from tallystick.ledger.folder.verify import verify
 from tallystick.records.progress import Progress
 from tallystick.records.report import Report
@@ -28,7 +28,8 @@ def checkpoints_of(root: Path, keyring: Keyring) -> list[Claim]:
     that should be, and the checkpoint in it.
     """
     folder = Folder(root)
-    here = ledger_id(folder)
-    return [
+    here, moved = ledger_id(folder), MovedTo.read(folder)
+    found = [
         *pinned((here, keyring.ledger_at(root)), keyring), *in_file(here, folder.checkpoint, IN_FOLDER, keyring)
     ]  # fmt: skip
+    return [each for each in found if moved is None or each.witness.seq <= moved.seq]  # later ones are of elsewhere

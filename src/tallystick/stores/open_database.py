@@ -12,6 +12,7 @@ from tallystick.ledger.postgres.address import parts_of
 from tallystick.ledger.settings_file import parse_toml
 from tallystick.projections.tables.postgres import TablesInPostgres
 from tallystick.records.errors import Refused
+from tallystick.records.event import Event
 from tallystick.state.state import State
 from tallystick.stores.open_ledger import OpenLedger
 
@@ -54,6 +55,9 @@ class OpenDatabase(OpenLedger):
         self.place, self.settings = ledger.place, SettingsRow(ledger)
         super().__init__(ledger, state, tables, zone)
 
+    def outcome(self, request: str) -> list[Event] | None:
+        return self.settings.ledger.outcome(request)
+
     def may_be_written(self) -> bool:
         return self.settings.ledger.is_open
 
@@ -83,6 +87,8 @@ class OpenDatabase(OpenLedger):
                 found.append(claim_of(verifier.open(note), IN_DATABASE, note=note))
             except NoteError as error:
                 found.append(Claim(Witness(-1, "", name=IN_DATABASE), doubt=f"it cannot be trusted: {error}"))
+        if self.ledger.moved_to():  # what is later was written there
+            found = [each for each in found if each.witness.seq <= self.ledger.head.seq]
         return found
 
     def close(self) -> None:

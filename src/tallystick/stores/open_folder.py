@@ -61,7 +61,7 @@ class OpenFolder(OpenLedger):
         return checkpoints_of(self.root, keyring)
 
     def may_be_written(self) -> bool:
-        return os.access(self.files.wal, os.W_OK)
+        return os.access(self.files.wal, os.W_OK) and not self.ledger.moved_to()
 
     def is_held(self) -> bool:
         return is_held(self.files.lock)

@@ -80,6 +80,10 @@ class OpenLedger:
         """The checkpoints, each with its signature checked: those that are pinned, and the one beside the ledger."""
         raise NotImplementedError
 
+    def outcome(self, request: str) -> list[Event] | None:  # noqa: ARG002
+        """What a request has recorded whose outcome was unknown; None if nothing. A folder has no such requests."""
+        return None
+
     def may_be_written(self) -> bool:
         """True if this user may write there, however it was opened."""
         return self.ledger.writable

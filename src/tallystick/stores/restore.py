@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from tallystick.ledger.checkpoint import Keyring, take
+from tallystick.ledger.fold import moved_away
 from tallystick.ledger.folder.backup import restore_from
 from tallystick.ledger.folder.layout import Folder
-from tallystick.ledger.folder.recover import ledger_id
+from tallystick.ledger.folder.recover import MovedTo, ledger_id
 from tallystick.records.clock import Clock
-from tallystick.records.errors import Busy, Refused, Unfinished
+from tallystick.records.errors import Busy, NotWritable, Refused, Unfinished
 from tallystick.stores.open_folder import OpenFolder
 from tallystick.stores.places import is_memory
 
@@ -18,6 +19,8 @@ def restore(folder: Path, source: Path, ring: Keyring, *, by: str, clock: Clock)
     """Put the copy at `source` in the place of the memory at `folder`. A name alone is one of its own backups."""
     if not is_memory(source) and is_memory(folder / "backup" / source):
         source = folder / "backup" / source
+    if moved := MovedTo.read(Folder(folder)):
+        raise NotWritable(moved_away(str(folder), moved.place))
     name = ledger_id(Folder(source))
     home = ring.home(name) if name else None
     if home and home != folder.resolve() and ledger_id(Folder(home)) == name:  # each would call the other forged

@@ -13,6 +13,8 @@
     backup/<time>/    copies: events.wal, sealed/, tallystick.toml, checkpoint, erased
     restoring/        a restore in progress; nothing else is ever there
     lock              see lock.py
+    moved-to          where the memory is now: this folder is only read
+    arriving          a memory is being moved here: nobody opens it; its last segment is events.wal.new (see arrive.py)
 
 A name ending in `.new` is an unfinished file. It is ignored until it is renamed; the next writer removes it.
 """
@@ -58,6 +60,8 @@ class Folder:
         self.restore_ready = self.restoring / "ready"  # once it exists, the restore will be finished
         self.erased = root / "erased"  # in a copy: the hashes of lines that were erased after it was made
         self.lock = root / "lock"
+        self.moved_to = root / "moved-to"
+        self.arriving = root / "arriving"
 
     def sealed_segments(self) -> list[Segment]:
         """The closed segments that are here, in order."""

@@ -27,6 +27,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, copy, ensure_folder, remove_all, remove_if_there, replace, write_all, write_new
 from tallystick.ledger.drafts import (
@@ -41,12 +43,12 @@ from tallystick.ledger.drafts import (
     hand_out,
     new_first_line,
 )
-from tallystick.ledger.fold import Folded, Scratch, StateStore
+from tallystick.ledger.fold import Folded, Scratch, StateStore, moved_away
 from tallystick.ledger.folder import backup, erase_everywhere as erase, sealed_state
 from tallystick.ledger.folder.layout import Folder, Segment
 from tallystick.ledger.folder.load import write_state
 from tallystick.ledger.folder.reader import LedgerReader
-from tallystick.ledger.folder.recover import Verdict, last_hash
+from tallystick.ledger.folder.recover import MovedTo, Verdict, last_hash
 from tallystick.ledger.lock import HeadPin, Pins
 from tallystick.ledger.merkle import leaf_hash
 from tallystick.ledger.protocol import Decide
@@ -75,6 +77,7 @@ class _Writing:
         owner._gate.enter()
         try:
             if not owner.writable:
+                owner.must_not_have_moved()
                 raise NotWritable(f"{owner.folder.root} is read-only here; ask its owner, or make a copy of your own")
             if owner._lock.held:
                 raise Refused("a write is in progress in this thread; finish it first", "batch")
@@ -83,6 +86,7 @@ class _Writing:
             raise
         try:
             owner._lock.take()
+            owner.must_not_have_moved()
             owner._catch_up()
             owner.must_be_whole()
             owner.standing.must_be_known(owner.place)
@@ -509,6 +513,30 @@ class FolderLedger(LedgerReader):
         for seq in pending:
             self._own(fmt.ERASED, {"of": seq})
         self._save()
+
+    # -- moving ------------------------------------------------------------------------------------------------------
+
+    def must_not_have_moved(self) -> None:
+        """NotWritable, with where to, if it was moved away."""
+        if to := self.moved_to():
+            self.writable = False
+            raise NotWritable(moved_away(self.place, to))
+
+    def move_away(self, to: str) -> None:
+        self._refuse_in_batch("move")
+        try:
+            if self.moved_to() == to:
+                self._disk.sync_folder(self.folder.root)  # whoever wrote it may have died before that
+                return
+            with self._write:
+                if (here := str(self.folder.root.resolve())) not in self.standing.copies:
+                    self._own(fmt.COPY, {"place": here})
+                self._save()
+                moved = MovedTo(to, self._end.seq, self._end.hash)._asdict()
+                replace(self._disk, self.folder.moved_to, orjson.dumps(moved, option=orjson.OPT_APPEND_NEWLINE))
+                self.writable = False
+        except OSError as error:
+            raise NotWritten(f"not moved: {error.filename or self.folder.root}: {error.strerror}") from error
 
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():

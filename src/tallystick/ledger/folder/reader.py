@@ -63,7 +63,7 @@ class LedgerReader:
         self.standing, self.trouble, self._head = LedgerMetadata(), None, head
         self._disk, self.dead = disk, ""  # why it cannot be used any more
         self._gate = Gate(self)
-        self._wal = os.fspath(self.folder.wal)
+        self._wal, self._moved = os.fspath(self.folder.wal), os.fspath(self.folder.moved_to)
         self._fd, self._inode, self._segment, self._end = -1, -1, 0, START
         self._known = START  # the furthest that this process has read without finding anything wrong
         self._saved = -1  # the last event of the rows that are kept
@@ -101,12 +101,14 @@ class LedgerReader:
             raise type(self.trouble)(*self.trouble.args)
 
     def _may_write(self) -> bool:
-        """Create the folder if it does not exist; False if this user may not write there."""
+        """Create the folder if it does not exist; False if nobody, or not this user, may write there."""
         try:
             ensure_folder(self._disk, self.folder.root)
         except OSError as error:
             if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise
+        if self.moved_to():
+            return False
         wal = self.folder.wal  # a compaction renames it for a moment: then ask again
         return os.access(self.folder.root, os.W_OK) and any(
             os.access(wal, os.W_OK) or not wal.exists() for _ in range(_LOOKS)
@@ -118,6 +120,7 @@ class LedgerReader:
                 self._restart()
             return
         with self._lock.shared():
+            recover.must_have_arrived(self.folder)
             if not self.folder.wal.exists():
                 if self.folder.sealed_segments() or self.folder.restoring.exists():
                     why = "a compaction or restore was interrupted; open it for writing to finish that"
@@ -156,6 +159,12 @@ class LedgerReader:
 
     def turn(self) -> Gate:
         return self._gate
+
+    def moved_to(self) -> str:
+        if not os.path.exists(self._moved):  # it is asked for by each write
+            return ""
+        moved = recover.MovedTo.read(self.folder)
+        return moved.place if moved else ""
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -404,7 +413,9 @@ class LedgerReader:
         self.standing, self._tree, self._slices = loaded.standing, loaded.tree, []
         self._saved, self.began = loaded.saved, loaded.began
         self._remember_tip()
-        pinned = self._pins(self.standing.ledger) if self._pins else ()
+        pinned = list(self._pins(self.standing.ledger)) if self._pins else []
+        if (moved := recover.MovedTo.read(self.folder)) is not None:  # what is later was written there
+            pinned = [each for each in pinned if each.seq <= moved.seq]
         head = self._head.read(self.standing.ledger) if self._head else None
         if head and (head.seq, head.hash) in self.standing.abandoned:
             head = None

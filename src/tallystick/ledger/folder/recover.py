@@ -14,13 +14,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import orjson
+
 from tallystick.ledger import format as fmt
 from tallystick.ledger.disk import Disk, write_new
 from tallystick.ledger.folder.chain import first_line, last_line, raw_lines
 from tallystick.ledger.folder.layout import Folder
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import Bad, Place, Scan
-from tallystick.records.errors import Damaged, RolledBack
+from tallystick.records.errors import Damaged, Refused, RolledBack
 
 
 def ledger_id(folder: Folder) -> str:
@@ -39,6 +41,7 @@ def named_in(path: Path) -> str:
 
 def ensure_wal(disk: Disk, folder: Folder, witness: Witness | None, first: Callable[[], bytes]) -> None:
     """Make sure that there is an `events.wal`."""
+    must_have_arrived(folder)
     if folder.wal.exists():
         return
     sealed = folder.sealed_segments()
@@ -55,6 +58,33 @@ def ensure_wal(disk: Disk, folder: Folder, witness: Witness | None, first: Calla
         raise RolledBack(f"{folder.wal} is missing, but others refer to it; put it back, or run `tallystick restore`")
     disk.rename(folder.new_wal, folder.wal)
     disk.sync_folder(folder.root)
+
+
+def must_have_arrived(folder: Folder) -> None:
+    """Refused, if a memory is being moved to that folder."""
+    if folder.arriving.exists():
+        raise Refused(
+            f"{folder.root} is not open yet: a memory is being moved there; run `tallystick move` again", "state"
+        )
+
+
+class MovedTo(NamedTuple):
+    """What `moved-to` says: where the memory is, and the last event that it had when it was moved."""
+
+    place: str
+    seq: int
+    hash: str
+
+    @classmethod
+    def read(cls, folder: Folder) -> MovedTo | None:
+        """None, if it has not moved. A file that says nothing closes the folder too."""
+        try:
+            raw = orjson.loads(folder.moved_to.read_bytes())
+            return cls(str(raw["place"]), int(raw["seq"]), str(raw["hash"]))
+        except FileNotFoundError:
+            return None
+        except (ValueError, LookupError, TypeError):
+            return cls("another place", -1, "")
 
 
 def is_prepared(folder: Folder, seq: int, hashed: str) -> bool:

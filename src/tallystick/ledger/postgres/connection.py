@@ -67,6 +67,13 @@ _TAKES = {
     "read_settings": "",
     "write_settings": "integer text",
     "destroyed_erasures": "",
+    "other_place": "",
+    "move_away": "bigint text text",
+    "begin_arriving": "bigint text text uuid",
+    "add_arriving": "uuid bigint text text text bigint bytea[] bytea[]",
+    "add_arriving_rows": "uuid boolean text[] bytea[] bytea[] text[] bigint[] bigint[]",
+    "finish_arriving": "uuid bigint text bytea integer text[] bigint[] text bigint[] text[]",
+    "forget_erasure": "bigint",
 }
 _ROWS = (
     "text[] bytea[] integer[] text[] bytea[] bytea[] text[] bigint[] text[] bytea[] bytea[] text[] text[] bytea[]"

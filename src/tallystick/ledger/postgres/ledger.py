@@ -43,7 +43,7 @@ from tallystick.ledger.drafts import (
     hand_out,
     new_first_line,
 )
-from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line
+from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line, moved_away
 from tallystick.ledger.lock import HeadPin, Pins
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.postgres.connection import Database, Lost, Unanswered
@@ -121,7 +121,7 @@ class PostgresLedger(PostgresReader):
         """As the protocol says. `decide` may be called several times.
 
         A `request` that was recorded before is not recorded again: what it recorded then is returned. It is known for
-        a week. OutcomeUnknown has the one to ask again with, also if none was given.
+        a week at least. OutcomeUnknown has the one to ask again with, also if none was given.
         """
         source = fmt.check_by(by) if by else self.by
         if self.in_batch():
@@ -302,8 +302,8 @@ class PostgresLedger(PostgresReader):
                 outcome = "moved"
             if outcome == "moved":
                 raise _Again
-            if outcome in ("arriving", "moved away"):
-                raise NotWritable(f"{self.place} is being moved, or was moved away; `tallystick status` says where to")
+            if outcome == "arriving":
+                raise NotWritable(f"{self.place} is not open: a memory is being moved there again")
         except BaseException:
             self.state.rollback()
             self._adopt(kept)
@@ -344,6 +344,8 @@ class PostgresLedger(PostgresReader):
 
     def _must_be_writable(self) -> None:
         if not self.writable:
+            if to := self.moved_to():
+                raise NotWritable(moved_away(self.place, to))
             raise NotWritable(f"{self.place} is read-only here; ask its owner, or make a copy of your own")
 
     @contextmanager
@@ -483,6 +485,7 @@ class PostgresLedger(PostgresReader):
                     made = Destruction(self.place, seq, self.line(seq).ts, destroyed)
                     self._own(fmt.ERASED, made.body(), key=key)
                     done.append(made)
+            self._calls.rows("forget_erasure", seq)  # one that was erased elsewhere has no such event
         return done
 
     def compact(self) -> int:
@@ -512,6 +515,18 @@ class PostgresLedger(PostgresReader):
     def keep_checkpoint(self, note: str) -> None:
         if self.writable:
             self._calls.rows("keep_checkpoint", int(note.split("\n", 2)[1]), note)
+
+    def move_away(self, to: str) -> None:
+        self._refuse_in_batch("move")
+        with self.turn():
+            self._look()
+            if self.moved_to() == to:
+                return
+        with self._writing_locked():
+            if self.place not in self.standing.copies:
+                self._own(fmt.COPY, {"place": self.place})
+            self._calls.rows("move_away", self.head.seq, self.head.hash, to)
+        self.refresh()
 
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():

@@ -29,10 +29,11 @@ _NAME = re.compile(r"[^\0/?#]{1,200}\Z")
 _PART = re.compile(r"^-- part (\d+)\n", re.MULTILINE)
 
 
-def prepare(address: str, name: str, key: PassKey) -> tuple[bool, str]:
+def prepare(address: str, name: str, key: PassKey, arriving: UUID | None = None) -> tuple[bool, str]:
     """As the owner, make a database ready for programs with this key, and a ledger in it unless it is there.
 
-    Whether it is new, and the password of the programs' role, if that was made now.
+    One that is `arriving` has an id already, and is opened when it has its lines. Whether it is new, and the password
+    of the programs' role, if that was made now.
     """
     place = place_of(address)
     try:
@@ -44,7 +45,7 @@ def prepare(address: str, name: str, key: PassKey) -> tuple[bool, str]:
                 db.execute(f"ALTER ROLE {APP} PASSWORD '{password}'".encode())  # of letters, digits, - and _
             add_key(db, key)
             if is_new := not has_ledger(db, name):
-                create_ledger(db, name, key)
+                create_ledger(db, name, key, arriving, is_open=arriving is None)
             return is_new, password
     except psycopg.errors.InsufficientPrivilege as error:
         raise Refused(f"{place} refuses this: {reason(error)}; name its owner in the address", "permission") from error
@@ -122,7 +123,9 @@ def drop_key(db: psycopg.Connection, name: str) -> None:
         db.execute("DELETE FROM pass_keys WHERE id = %s", (name,))
 
 
-def create_ledger(db: psycopg.Connection, name: str, key: PassKey, ledger: UUID | None = None) -> UUID:
+def create_ledger(
+    db: psycopg.Connection, name: str, key: PassKey, ledger: UUID | None = None, *, is_open: bool = True
+) -> UUID:  # fmt: skip
     """Make an empty ledger of that name, and return its id. Refused, if the name or the id is taken."""
     if not _NAME.match(name):
         raise Refused(f"not a name of a ledger: {name!r:.80}; it has 1 to 200 characters, none of /, ? and #", "name")
@@ -135,8 +138,8 @@ def create_ledger(db: psycopg.Connection, name: str, key: PassKey, ledger: UUID 
             db.execute("SELECT enter(%s, %s)", (made, key.sign(str(made), row[0], row[1] + 60)))
             db.execute("INSERT INTO ledgers (name, ledger) VALUES (%s, %s)", (name, made))
             db.execute(
-                "INSERT INTO heads (ledger, seq, hash, ts, bytes, saved, shape, tables)"
-                " VALUES (%s, -1, %s, '', 0, '', 0, '{}')", (made, fmt.ZERO),
+                "INSERT INTO heads (ledger, seq, hash, ts, bytes, saved, shape, tables, state)"
+                " VALUES (%s, -1, %s, '', 0, '', 0, '{}', %s)", (made, fmt.ZERO, "open" if is_open else "arriving"),
             )  # fmt: skip
     except psycopg.errors.UniqueViolation:
         raise Refused(f"there is a ledger {name!r:.80}, or one with its id, already", "exists") from None

@@ -22,7 +22,7 @@ from tallystick.ledger.gate import Gate
 from tallystick.ledger.lock import HeadPin, Pins, Witness, rolled_back
 from tallystick.ledger.merkle import Range
 from tallystick.ledger.postgres.connection import Database, LedgerCalls, Rows
-from tallystick.records.errors import Busy, Damaged, Missing, NotFound, RolledBack, TallystickError
+from tallystick.records.errors import Busy, Damaged, Missing, NotFound, Refused, RolledBack, TallystickError
 from tallystick.records.event import Event
 
 if TYPE_CHECKING:
@@ -113,10 +113,16 @@ class PostgresReader:
         self._calls, self._pin = LedgerCalls(database, database.find(name)), head
         rows.attach(self._calls.rows, self.recorded, self._note_lines)
         self._look()
+        if self._is_arriving:
+            raise Refused(
+                f"{self.place} is not open yet: a memory is being moved there; run `tallystick move` again", "state"
+            )
         if self.head.seq < 0:
             self.must_be_whole()
             self._begin()
         for witness in pins(self.standing.ledger) if pins else ():
+            if witness.seq > self.head.seq and self.moved_to():  # it was written elsewhere
+                continue
             if why := self._contradiction(witness.seq, witness.hash, witness.name):
                 self.trouble = rolled_back(why)
 
@@ -147,6 +153,10 @@ class PostgresReader:
     def turn(self) -> Gate:
         return self._gate
 
+    def moved_to(self) -> str:
+        [(place,)] = self._calls.rows("other_place") if not (self.is_open or self._is_arriving) else [("",)]
+        return str(place)
+
     def _look(self, *, locked: bool = False, request: str = "") -> Looked:
         """Read what others wrote; with `locked`, nobody else writes until the transaction ends."""
         known = self.head
@@ -161,7 +171,7 @@ class PostgresReader:
         self._looked, self._is_expected = time.monotonic(), False
         self._is_alone = saved is None or known.seq < 0
         self._calls.database.note_time(clock)
-        self.is_open = state == "open"
+        self.is_open, self._is_arriving = state == "open", state == "arriving"
         self.writable = self.is_open and not self._is_read_only
         if not is_same_chain and self.trouble is None:
             why = self._contradiction(known.seq, known.hash, "this process", Head(seq, hashed, ts))

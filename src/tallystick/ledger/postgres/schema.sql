@@ -531,6 +531,128 @@ ALTER TABLE settings ALTER toml SET STATISTICS 0;
 REVOKE ALL ON FUNCTION note_erasure, destroyed_erasures FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION destroyed_erasures TO tallystick_app;
 
+-- part 4
+
+-- A ledger that is 'arriving' gets its lines from another place, and nobody can write to it otherwise; one that is
+-- 'moved' is only read. `mover` began last to move lines here: no earlier one adds any more.
+ALTER TABLE heads ADD COLUMN other_place text, ADD COLUMN mover uuid;
+ALTER TABLE heads ALTER other_place SET STATISTICS 0;
+
+-- The place to which the lines have moved; while they arrive, that from which they come.
+CREATE FUNCTION other_place(l uuid, pass text) RETURNS SETOF text LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  RETURN QUERY SELECT h.other_place FROM tallystick.heads h WHERE h.ledger = l;
+END $$;
+
+-- Close a ledger for writing: from now on its lines are at that place. False, if it is not open with this head.
+CREATE FUNCTION move_away(l uuid, pass text, at bigint, was text, place text) RETURNS boolean LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET state = 'moved', other_place = place, mover = NULL
+    WHERE ledger = l AND seq = at AND hash = was AND state = 'open';
+  RETURN FOUND;
+END $$;
+
+-- Begin to add lines after this head, or go on. False, if it is open, or has another head.
+CREATE FUNCTION begin_arriving(l uuid, pass text, at bigint, was text, origin text, by_mover uuid) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET state = 'arriving', other_place = origin, mover = by_mover
+    WHERE ledger = l AND seq = at AND hash = was AND state <> 'open';
+  RETURN FOUND;
+END $$;
+
+-- Add lines after the head (at, was). Doing it twice is the same as doing it once. False, if somebody else moves here.
+CREATE FUNCTION add_arriving(
+  l uuid, pass text, by_mover uuid, at bigint, was text, new_hash text, new_ts text, new_bytes bigint,
+  slices bytea[], datas bytea[]
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes
+    WHERE ledger = l AND state = 'arriving' AND mover = by_mover AND seq = at AND hash = was;
+  IF NOT FOUND THEN
+    RETURN EXISTS (SELECT FROM tallystick.heads WHERE ledger = l AND mover = by_mover AND hash = new_hash);
+  END IF;
+  INSERT INTO tallystick.events (ledger, seq, head, data)
+    SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
+  RETURN true;
+END $$;
+
+-- Add rows of the state, as they are after the last line: past ones have `until`. The first call removes what is there.
+CREATE FUNCTION add_arriving_rows(
+  l uuid, pass text, by_mover uuid, is_first boolean,
+  tab text[], key bytea[], value bytea[], seqs text[], since bigint[], until bigint[]
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  PERFORM 1 FROM tallystick.heads h WHERE h.ledger = l AND h.state = 'arriving' AND h.mover = by_mover FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF is_first THEN
+    DELETE FROM tallystick.state_row r WHERE r.ledger = l;
+    DELETE FROM tallystick.state_past r WHERE r.ledger = l;
+  END IF;
+  INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs, since)
+    SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since
+    FROM unnest(tab, key, value, seqs, since, until) AS u (tab, key, value, seqs, since, until)
+    WHERE u.until IS NULL ON CONFLICT DO NOTHING;
+  INSERT INTO tallystick.state_past (ledger, tab, key, value, seqs, since, until)
+    SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since, u.until
+    FROM unnest(tab, key, value, seqs, since, until) AS u (tab, key, value, seqs, since, until)
+    WHERE u.until IS NOT NULL ON CONFLICT DO NOTHING;
+  RETURN true;
+END $$;
+
+-- Open a ledger that has arrived, all or nothing. The data of `erased` lines was erased elsewhere after it came here: it
+-- is hidden now, and destroyed by the next sweep. Doing it twice is the same as doing it once.
+CREATE FUNCTION finish_arriving(
+  l uuid, pass text, by_mover uuid, at bigint, was text, new_saved bytea, new_shape integer, new_tables text[],
+  erased bigint[], new_toml text, sizes bigint[], notes text[]
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  UPDATE tallystick.heads SET state = 'open', other_place = NULL, saved = new_saved, shape = new_shape,
+    tables = new_tables, settings = settings + 1
+    WHERE ledger = l AND state = 'arriving' AND mover = by_mover AND seq = at AND hash = was;
+  IF NOT FOUND THEN
+    RETURN EXISTS (SELECT FROM tallystick.heads WHERE ledger = l AND mover = by_mover AND state = 'open');
+  END IF;
+  IF cardinality(erased) > 0 THEN
+    UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
+      WHERE ledger = l AND seq = ANY (erased);
+    INSERT INTO tallystick.erasures (ledger, seq) VALUES (l, at)
+      ON CONFLICT (ledger, seq) DO UPDATE SET last_xid = excluded.last_xid, rewritten = NULL, destroyed = NULL;
+  END IF;
+  INSERT INTO tallystick.settings (ledger, toml) VALUES (l, new_toml)
+    ON CONFLICT (ledger) DO UPDATE SET toml = excluded.toml;
+  INSERT INTO tallystick.checkpoints (ledger, size, note) SELECT l, u.size, u.note FROM unnest(sizes, notes) AS u (size, note)
+    ON CONFLICT (ledger, size) DO UPDATE SET note = excluded.note;
+  RETURN true;
+END $$;
+
+-- Forget an erasure that is destroyed: no event of this ledger waits for it.
+CREATE FUNCTION forget_erasure(l uuid, pass text, of_seq bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  DELETE FROM tallystick.erasures WHERE ledger = l AND seq = of_seq AND destroyed IS NOT NULL;
+END $$;
+
+REVOKE ALL ON FUNCTION other_place, move_away, begin_arriving, add_arriving, add_arriving_rows, finish_arriving,
+  forget_erasure FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION other_place, move_away, begin_arriving, add_arriving, add_arriving_rows, finish_arriving,
+  forget_erasure TO tallystick_app;
+
 -- part 5
 
 -- Keys of requests are SHA-256 of what a caller gave. Who sweeps may remove them when nobody asks any more.

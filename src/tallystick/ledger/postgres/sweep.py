@@ -4,6 +4,8 @@ An erasure hides its words in the transaction that records it. The files still h
 WAL files that are kept to be written over. A sweep rewrites the partitions that have such words, notes where WAL ends
 then, and waits until no file has WAL from before that. Only then is an erasure marked as destroyed.
 
+It also removes the keys of requests that nobody asks about any more: those of more than a week ago.
+
 A mark is made after what it says is done, so a sweep may be killed anywhere, and two may run at once: the next one
 does what is not marked. What is kept from it by others (a long transaction, a replication slot) is said, and done by a
 later one.
@@ -77,6 +79,7 @@ UNION ALL SELECT 'wal_keep_size' FROM pg_settings WHERE name = 'wal_keep_size' A
 UNION ALL SELECT 'an archiver that is behind' WHERE current_setting('archive_mode') <> 'off'
   AND EXISTS (SELECT FROM pg_ls_archive_statusdir() WHERE name LIKE '%%.ready')"""
 
+_OLD_REQUESTS = "DELETE FROM tallystick.requests WHERE at < now() - interval '7 days'"
 _FILE = "substr(pg_walfile_name(rewritten), 9)"
 _REWRITTEN = """
 UPDATE tallystick.erasures e SET rewritten = pg_current_wal_insert_lsn()
@@ -121,6 +124,7 @@ class _Sweeping:
 
     def run(self) -> Swept:
         self._must_be_allowed()
+        self._rows(_OLD_REQUESTS)
         trouble = [*self._rewrite_tables(), *self._discard_wal()]
         found = self._rows(_COUNTED, (self._ledger,))
         hidden = sum(row[2] for row in found)

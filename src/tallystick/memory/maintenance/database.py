@@ -6,8 +6,12 @@ what checks a pass.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
+from uuid import UUID
 
 from tallystick.ledger.disk import Disk, ensure_folder, write_new
 from tallystick.ledger.postgres.address import parts_of, place_of
@@ -17,6 +21,9 @@ from tallystick.records.errors import NotFound, Refused
 from tallystick.records.status import Sweep
 from tallystick.stores import sweep as sweeping
 from tallystick.stores.open_database import INSTALL, OpenDatabase
+
+if TYPE_CHECKING:
+    from tallystick.ledger.postgres.arrive import ArrivingLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +46,38 @@ def prepare(address: str, *, by: str) -> Prepared:
     key = _key_for(place_of(database))
     is_new, password = prepare(database, name, key)
     OpenDatabase(address, str(key), by=by).close()  # which records the first line, if it is new
+    return Prepared(place_of(address), _for_programs(address, APP, password), bool(password), is_new)
+
+
+@contextmanager
+def arriving(address: str, ledger: str) -> Iterator[tuple[ArrivingLedger, Callable[[], str]]]:
+    """The place in a database to which the ledger of that id is moved, and a function for the address by which programs
+    open it then. If nothing is there, the address must be its owner's."""
+    try:
+        from tallystick.ledger.postgres.arrive import ArrivingLedger
+        from tallystick.ledger.postgres.connection import Database
+        from tallystick.ledger.postgres.migrate import APP, prepare
+    except ImportError as error:
+        raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
+    place, name = parts_of(address)
+    key, password = _key_for(place_of(place)), ""
+
+    def make() -> None:
+        nonlocal password
+        _, password = prepare(place, name, key, UUID(ledger))
+
+    database = Database(place, key)
+    try:
+        yield ArrivingLedger(database, name, make), lambda: _for_programs(address, APP, password)
+    finally:
+        database.close()
+
+
+def _for_programs(address: str, role: str, password: str) -> str:
+    """The address by which programs open a ledger, with the password of their role, if it was made now."""
     url = urlsplit(address)
-    who, host = f"{APP}:{password}" if password else APP, url.netloc.rpartition("@")[2]
-    programs = urlunsplit(url._replace(netloc=f"{who}@{host}"))
-    return Prepared(place_of(address), programs, bool(password), is_new)
+    who, host = f"{role}:{password}" if password else role, url.netloc.rpartition("@")[2]
+    return urlunsplit(url._replace(netloc=f"{who}@{host}"))
 
 
 def sweep(address: str, *, by: str, timeout: float = 60.0) -> Sweep:

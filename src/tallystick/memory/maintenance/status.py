@@ -33,7 +33,7 @@ def status_of(open_folder: OpenLedger, ring: Keyring, user: str) -> Status:
         return Status(
             open_folder.place, state.count(user, "active"), state.count(user, "tombstone"), ledger.head.seq + 1,
             ledger.standing.ledger, ledger.head.ts, open_folder.may_be_written(), str(ledger.trouble or ""),
-            settings.unsafe_place(root) if root else "", pin.size if pin else None,
+            _warning(ledger, root), pin.size if pin else None,
             checkpoint_at=written(ring.pin_path(ledger.standing.ledger)) if pin else "",
             by=_last_client(open_folder, user), learned=_learned(open_folder, user), episodes=state.episodes.held(user),
             pages=_pages(root, user) if root else 0,
@@ -42,6 +42,12 @@ def status_of(open_folder: OpenLedger, ring: Keyring, user: str) -> Status:
             reviews=tuple(PendingReview(each.id, each.action.label, each.action.trust) for each in asked[:_NAMED]),
             size=_size(root) if root else sum(each.size for each in ledger.segments()), times=_times(ledger),
         )  # fmt: skip
+
+
+def _warning(ledger: Ledger, root: Path | None) -> str:
+    if moved := ledger.moved_to():
+        return f"this memory was moved to {moved}; what is here can only be read"
+    return settings.unsafe_place(root) if root else ""
 
 
 def _pages(root: Path, user: str) -> int:

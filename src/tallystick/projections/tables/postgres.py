@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables
+from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables, array_of
 from tallystick.records.event import Position
 from tallystick.state.tables import Key, Table, encoded
 
@@ -133,11 +133,11 @@ class TablesInPostgres(RowTables):
         return [
             *_columns([(number, name.encode()) for each in writes for number, name in each.rewritten], 2),
             *_columns([
-                (turn, number, name.encode(), value, _array(seqs), since)
+                (turn, number, name.encode(), value, array_of(seqs), since)
                 for turn, number, name, value, seqs, since in ordered
             ], 6),
             *_columns([
-                (number, name.encode(), value, _array(seqs))
+                (number, name.encode(), value, array_of(seqs))
                 for each in writes for number, name, value, seqs, _ in each.plain
             ], 4),
             *_columns([(number, name.encode()) for each in writes for number, name in each.gone], 2),
@@ -146,8 +146,3 @@ class TablesInPostgres(RowTables):
 
 def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
-
-
-def _array(seqs: str | None) -> str | None:
-    """As PostgreSQL writes an array of numbers."""
-    return f"{{{','.join(seqs.split())}}}" if seqs else None

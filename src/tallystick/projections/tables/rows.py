@@ -488,6 +488,11 @@ def _readable(recorded: Recorded, seqs: list[int]) -> Mapping[int, Event | None]
         return found
 
 
+def array_of(seqs: str | None) -> str | None:
+    """The events of a row as PostgreSQL writes an array of numbers."""
+    return f"{{{','.join(seqs.split())}}}" if seqs else None
+
+
 def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""

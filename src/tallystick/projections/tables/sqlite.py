@@ -14,7 +14,7 @@ import orjson
 
 from tallystick.projections.database import transaction
 from tallystick.projections.table_set import POSITIONS
-from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Row, RowTables
+from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Row, RowTables, array_of
 from tallystick.records.errors import Busy
 from tallystick.records.event import Position
 
@@ -44,6 +44,8 @@ _STEPS = """SELECT key, value, seqs, since, until FROM state_past WHERE tab = ?1
     UNION ALL SELECT key, value, seqs, since, NULL FROM state_row WHERE tab = ?1 AND key = ?2 ORDER BY since"""
 _EVER = """SELECT key FROM state_past WHERE tab = ?1 AND key >= ?2 AND key < ?3
     UNION SELECT key FROM state_row WHERE tab = ?1 AND key >= ?2 AND key < ?3"""
+_EVERYTHING = """SELECT name, key, value, seqs, since, NULL FROM state_row JOIN state_table ON id = tab
+    UNION ALL SELECT name, key, value, seqs, since, until FROM state_past JOIN state_table ON id = tab"""
 _POSITION = "SELECT seq, hash, saved FROM positions WHERE name = 'state' AND shape = ?"
 _NO_POSITION = "DELETE FROM positions WHERE name = 'state'"
 _SET_POSITION = "INSERT OR REPLACE INTO positions VALUES ('state', ?, ?, ?, ?)"
@@ -135,6 +137,11 @@ class TablesInSqlite(RowTables):
         except sqlite3.Error as error:
             self.is_bad = True
             raise Busy(f"the state of this memory could not be read ({error}) and is made again; try again") from error
+
+    def everything(self) -> Iterator[tuple[str, bytes, bytes | None, str | None, int | None, int | None]]:
+        """Every row, now and past, as `PostgresRows` has them: table, key, value, events, since, until."""
+        for name, key, value, seqs, since, until in self.db.execute(_EVERYTHING):
+            yield name, key.encode(), value, array_of(seqs), since, until
 
     def attach(self, db: sqlite3.Connection, *, is_new: bool = False) -> None:
         """Read and write the rows of this database from now on. A new one has none of these tables.

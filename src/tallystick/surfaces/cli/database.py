@@ -1,4 +1,4 @@
-"""Memories in a database: making one ready, sweeping it, and the settings, which have no file there."""
+"""Memories in a database: making one ready, moving one there and back, sweeping, and the settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from tallystick.memory.maintenance.database import prepare, sweep as sweep_database
 from tallystick.memory.settings import TEMPLATE
-from tallystick.surfaces.cli.command import BY, Call, command, waiting
+from tallystick.surfaces.cli.command import BY, Call, command, progress, waiting
 from tallystick.surfaces.cli.options import FilePath, option
 from tallystick.surfaces.present.names import ago, count
 from tallystick.surfaces.present.text import dim, outcome, row, shown, warn
@@ -75,3 +75,29 @@ def _swept(done: Sweep) -> Iterator[str]:
 
 
 _UNRECORDED = "destroyed, but not recorded: this user has no pass key; sweep again as a user who has it"
+
+
+@command(
+    "move",
+    "tallystick move ~/.tallystick 'postgresql://postgres@localhost/memory?ledger=notes'",
+    "tallystick move 'postgresql://tallystick_app@localhost/memory?ledger=notes' notes",
+    without=("folder",),
+)
+@click.argument("source", type=FilePath())
+@click.argument("target", type=FilePath())
+def move(call: Call, source: str, target: str) -> None:
+    """One of SOURCE and TARGET is a folder, and one the address of a ledger. The address of a database to which a
+    memory moves is its owner's, as for `tallystick init`; a folder to which one moves is new or empty. Every line is
+    the same there, so old proofs, checkpoints and pins hold. SOURCE stays, and can only be read from then on. If this
+    is interrupted, the same command goes on where it stopped. Prints where the memory is, and how many events it has.
+    """
+    from tallystick.memory.maintenance.move import move as move_memory
+
+    done = move_memory(source, target, by=BY, bar=lambda total: progress("Moving …", total))
+    page = [f"{outcome('Moved to', done.target)}{dim(': ' + count(done.events, 'event'))}"]
+    if done.how == "done before":
+        page = [outcome("Moved there before:", done.target)]
+    if done.address:
+        page.append(f"{dim('Programs open it as')} {shown(done.address)}")
+    page.append(dim(f"{shown(done.source)} can only be read from now on, and still has all words"))
+    call.answer(done, page)

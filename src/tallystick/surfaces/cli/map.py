@@ -37,6 +37,7 @@ MOVE = (
     Entry("import", "Import conversations and notes from other systems", "exchange"),
     Entry("export", "Export everything, to read it elsewhere or to leave", "exchange"),
     Entry("sync", "Import edits made on pages, and update the pages", "pages"),
+    Entry("move", "Move a memory from a folder to a database, or back", "database"),
 )
 CARE = (
     Entry("check", "Look for damage; changes nothing", "maintenance"),
