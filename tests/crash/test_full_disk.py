@@ -28,7 +28,7 @@ from tests.surfaces.cli.test_map import ALL
 BLOCK = 4096
 LONG = "The words go on. " * 400  # more than any block has room for
 NOTES = "# Notes\n\n" + "\n\n".join(f"- Item {number} weighs {number} grams." for number in range(900))
-APART = ("mcp", "serve")  # they begin no work by themselves
+APART = ("mcp", "serve", "move")  # two begin no work by themselves; one needs a server, and is in tests/postgres
 
 LOOKING = (
     ["recall", "what does Ana prefer?"], ["recall", "tea", "--frame", "task"], ["recall", "tea", "--receipt"], ["show"],
@@ -40,6 +40,7 @@ LOOKING = (
     ["consolidate", "rule.yaml", "--dry-run"], ["consolidate", "--findings"], ["erase", "tea", "--dry-run"],
     ["import", "notes.md", "--dry-run"], ["graph", "import", "graph.json", "--dry-run"], ["store", "inspect", "ws"],
     ["store", "export", "ws"], ["store", "replay", "ws"], ["store", "diagnose", "ws"], ["connect"],
+    ["settings"],
     ["connect", "cursor", "--print"], ["store", "approve", "ws", "action.json", "--by", "bob"], ["restore"],
 )  # fmt: skip
 WRITING = (

@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import psycopg
 import pytest
 
 from tallystick import Memory
+from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.postgres.connection import Database
 from tallystick.ledger.postgres.verify import verify
-from tallystick.records.errors import Busy, OutcomeUnknown, RolledBack
+from tallystick.records.errors import Busy, NotWritable, OutcomeUnknown, RolledBack
 from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
 from tests.conftest import set_home
@@ -192,6 +194,54 @@ def test_a_killed_primary_with_a_synchronous_standby_loses_and_doubles_nothing(p
     database.close()
 
 
+def test_of_several_hosts_the_primary_is_found_and_a_standby_is_only_read(pair, tmp_path):
+    pair.follow()
+    ledger, key = f"straight?ledger={pair.new_ledger()}", str(pair.key)
+    primary, standby, dead = (f"127.0.0.1:{port}" for port in (pair.port, pair.second_port, _free_port()))
+
+    def opened(*hosts: str, **how: object) -> OpenDatabase:
+        pin = HeadPin(tmp_path, "the same for all")
+        return OpenDatabase(f"postgresql://tallystick_app@{','.join(hosts)}/{ledger}", key, head=pin, **how)
+
+    for number, first in enumerate((dead, standby), 1):
+        writer = opened(first, primary)
+        assert writer.ledger.append([config(number)])[0].seq == number
+        writer.close()
+    pair.wait(pair.second_port, "SELECT max(seq) FROM tallystick.heads", 2)
+    reader = opened(standby)
+    assert [event.seq for event in reader.events(1)] == [1, 2]
+    with pytest.raises(NotWritable, match="primary"):
+        reader.ledger.append([config("refused")])
+
+    pair.cut_off()
+    writer = opened(standby, primary)
+    writer.ledger.append([config("late")])
+    writer.close()
+    for call in (reader.ledger.refresh, lambda: opened(standby)):
+        with pytest.raises(Busy, match="standby.*event 3 yet"):
+            call()
+    assert reader.ledger.trouble is None
+    reader.close()
+
+
+def test_what_an_address_says_of_its_connections_goes_before_what_is_usual(cluster):
+    def connected(address: str) -> dict[str, str]:
+        database = Database(address, cluster.key)
+        with database.connection() as db:
+            found = db.info.get_parameters()
+        database.close()
+        return found
+
+    usual = {"connect_timeout": "10", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3"}
+    address = cluster.address("straight")
+    assert connected(address).items() >= usual.items()
+    assert connected(address).get("target_session_attrs", "any") == "any"
+    given = {"connect_timeout": "4", "keepalives_idle": "99", "target_session_attrs": "primary"}
+    several = address.replace("@", f"@127.0.0.1:{_free_port()},")
+    assert connected(several)["target_session_attrs"] == "read-write"
+    assert connected(f"{several}?{urlencode(given)}").items() >= given.items()
+
+
 @pytest.fixture
 def memory(pair, tmp_path, monkeypatch) -> Callable[..., Memory]:
     """Opens the memory of one ledger of the pair."""
@@ -209,7 +259,7 @@ def memory(pair, tmp_path, monkeypatch) -> Callable[..., Memory]:
 
 def must_be_noticed(*memories: Memory) -> None:
     for m in memories:
-        with pytest.raises(RolledBack, match="has seen event"):
+        with pytest.raises(RolledBack, match="seen event"):
             m.config.set("top_k", "9")
         assert "rolled back" in m.trouble
         assert not m.writable

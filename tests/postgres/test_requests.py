@@ -11,7 +11,7 @@ import pytest
 from tallystick import Memory
 from tallystick.ledger.postgres.connection import Lost, Unanswered
 from tallystick.ledger.postgres.sweep import sweep
-from tallystick.records.errors import OutcomeUnknown, Refused
+from tallystick.records.errors import Busy, OutcomeUnknown, Refused
 from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
 from tests.conftest import set_home
@@ -176,7 +176,7 @@ def test_an_erasure_whose_commit_was_cut_is_done_or_not_and_says_which(opened, o
     if committed:
         assert opened.ledger.erase(lambda: ([], lambda each: each.id == event.id)) == 1
     else:
-        with pytest.raises(Exception, match="nothing was changed"):
+        with pytest.raises(Busy, match="changed; try again"):
             opened.ledger.erase(lambda: ([], lambda each: each.id == event.id))
     assert (other.ledger.line(event.seq).event().body is None) is committed
     assert opened.ledger.append([config("after")])[0].seq == 3 + committed

@@ -56,11 +56,11 @@ class Witness(NamedTuple):
 Pins = Callable[[str], Sequence[Witness]]  # the witnesses that are kept elsewhere, by ledger id
 
 
-def rolled_back(why: str) -> RolledBack:
+def rolled_back(why: str, way_out: str = "`tallystick restore`") -> RolledBack:
     """The error for a ledger that is not what a witness of it has seen."""
     accept = "; if that was intended, `tallystick ledger checkpoint --repin` accepts it" if PIN in why else ""
     return RolledBack(
-        f"the ledger was rolled back or replaced: {why}; run `tallystick check`, then `tallystick restore`{accept}"
+        f"the ledger was rolled back or replaced: {why}; run `tallystick check`, then {way_out}{accept}"
     )
 
 

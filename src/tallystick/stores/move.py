@@ -30,7 +30,7 @@ from tallystick.ledger.folder.arrive import ArrivingFolder
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.rows import SHAPE
-from tallystick.records.errors import Damaged, NotWritable, NotWritten, Refused, Unfinished
+from tallystick.records.errors import Busy, Damaged, NotWritable, NotWritten, Refused, Unfinished
 from tallystick.records.progress import Progress
 from tallystick.records.transfer import Move
 from tallystick.state.state import State
@@ -109,9 +109,9 @@ def _must_be_whole(opened: OpenLedger, keyring: Keyring, *, is_moved: bool) -> N
         opened.settings.ledger.finish_erasing()
     if ledger.standing.erasing:
         raise Refused(
-            f"{here} has erased words that are hidden, and not destroyed in its files yet; sweep the database first",
-            "state",
-        )
+            f"{here} has erased words that are hidden, and not destroyed in its files yet;"
+            " run `tallystick sweep` there, then move it", "state",
+        )  # fmt: skip
     report = opened.verify(keyring, ("", ""), processes=1, on_progress=None)
     if not report.ok:
         raise Damaged(f"{here} is not as it was written: {report.bad}; run `tallystick check`")
@@ -145,6 +145,8 @@ class _Moving:
                     break
             ledger.move_away(target.place)
             ledger.refresh()
+            if ledger.moved_to() != target.place:  # the connection was lost, perhaps before that was done
+                raise Busy(f"{place_of(self._opened)} could not be closed for writing; move again")
             self._copy(rows)
             erased = self._compare()
             if not erased:

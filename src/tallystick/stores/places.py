@@ -33,15 +33,6 @@ def has_ledger(folder: Path) -> bool:
     return any((folder / name).exists() for name in ("events.wal", "sealed", "lock"))
 
 
-def moved_to(folder: Path) -> str:
-    """The place to which the memory of a folder has moved; empty, if it has not."""
-    from tallystick.ledger.folder.layout import Folder
-    from tallystick.ledger.folder.recover import MovedTo
-
-    moved = MovedTo.read(Folder(folder))
-    return moved.place if moved else ""
-
-
 def revision(folder: Path) -> object:
     """Another value once somebody may have written to the ledger. It costs little, in any thread."""
     try:

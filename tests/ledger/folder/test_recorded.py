@@ -45,6 +45,17 @@ def test_an_event_is_as_it_was_written_erased_or_moved_away_and_damage_is_damage
         assert ledger.recorded([1])
 
 
+def test_of_those_who_advance_a_pin_the_one_that_has_seen_most_stays(tmp_path: Path):
+    ledger, other = "0" * 32, "1" * 32
+    for who, seq, seen in ((ledger, 3, 3), (ledger, 5, 5), (ledger, 4, 5), (other, 1, 1), (ledger, 2, 2)):
+        pin = HeadPin(tmp_path / "pins", "host/database?ledger=x")
+        pin.advance(who, seq, f"{seq:064}")
+        found = pin.read(who)
+        assert found is not None
+        assert found[:2] == (seen, f"{seen:064}")
+    HeadPin(Path("/dev/null/pins"), "host/database?ledger=x").advance(ledger, 1, "0" * 64)
+
+
 def test_a_copy_that_is_put_back_in_its_place_is_older_than_the_head_that_is_pinned(tmp_path: Path):
     root, pins = tmp_path / "l", tmp_path / "pins"
     with closing(FolderLedger(root, Tally(), head=HeadPin(pins, root))) as ledger:

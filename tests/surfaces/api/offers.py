@@ -56,6 +56,7 @@ LEFT_OUT = {
     "seq_at": _INSIDE, "ledger.doubted": "`status` tells of them", "ledger.is_doubted": "`status` tells of them",
     "reviews.quarantined_episodes": "`approve_all` of a source tells of them",
     "mark_withheld": "the server does, when it opens the memory",
+    "recorded": "what is sent again with its idempotency key is recorded once",
     "log_page": "`list_events` walks it by cursors", "writable": "`status` tells it", "similar": _INSIDE,
     "run_due": "the server does, when rules are due", "import_export": _AT_HOME, "test": _AT_HOME,
     "trust": "whoever started the server said so", "missing_vectors": _AT_HOME, "check_policy": _A_PERSONS,

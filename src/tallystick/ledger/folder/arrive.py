@@ -59,11 +59,12 @@ class ArrivingFolder:
     def begin(self, origin: str) -> None:
         folder = self._folder
         ensure_folder(self._disk, folder.root)
+        self._must_be_empty()
         lock = Lock(folder.lock, self._disk, timeout=30.0)
         try:
             with lock.exclusive():
+                self._must_be_empty()
                 if not folder.arriving.exists():
-                    self._must_be_empty()
                     body = {"ledger": self._ledger, "from": origin}
                     replace(self._disk, folder.arriving, orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE))
         finally:
@@ -80,7 +81,8 @@ class ArrivingFolder:
         self._find_end()
 
     def _must_be_empty(self) -> None:
-        if set(os.listdir(self._folder.root)) - _MAY_BE_THERE:
+        """Refused, if there is something else than what a move has begun here."""
+        if not self._folder.arriving.exists() and set(os.listdir(self._folder.root)) - _MAY_BE_THERE:
             moved = MovedTo.read(self._folder)
             what = f"a memory that was moved to {moved.place}" if moved else "other files"
             raise Refused(f"{self.place} holds {what}; name a new or an empty folder", "exists")

@@ -14,7 +14,7 @@ from uuid import uuid4
 from tallystick.ledger import format as fmt
 from tallystick.ledger.postgres.connection import Database, LedgerCalls
 from tallystick.ledger.postgres.reader import NOTHING, Head, line_of
-from tallystick.records.errors import Busy, Damaged, NotFound
+from tallystick.records.errors import Busy, Damaged, NotFound, Refused
 
 _LINES, _ROWS = 1000, 2000  # that are read, or written, at once
 
@@ -40,8 +40,17 @@ class ArrivingLedger:
 
     def begin(self, origin: str) -> None:
         if not self.ledger:
-            self._make()
-            self._find()
+            try:
+                self._make()
+            except Refused as error:
+                if error.code != "exists":
+                    raise
+                with suppress(NotFound):  # somebody else has just made it
+                    self._find()
+                if not self.ledger:
+                    raise
+            else:
+                self._find()
         self._must(self._calls.rows("begin_arriving", self.head.seq, self.head.hash, origin, self._mover))
 
     def _must(self, done: list[tuple[bool]]) -> None:

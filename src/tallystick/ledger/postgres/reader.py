@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tallystick.records.status import ChainFile
 
 _A_MOMENT = 1.0  # seconds
+_WAY_OUT = "put the newest copy of its database in place"
 _CHUNKS = 64, 1000  # lines that are read at once: the first time, and then
 
 
@@ -124,7 +125,7 @@ class PostgresReader:
             if witness.seq > self.head.seq and self.moved_to():  # it was written elsewhere
                 continue
             if why := self._contradiction(witness.seq, witness.hash, witness.name):
-                self.trouble = rolled_back(why)
+                self.trouble = rolled_back(why, _WAY_OUT)
 
     def _begin(self) -> None:
         """Record the first line."""
@@ -175,7 +176,7 @@ class PostgresReader:
         self.writable = self.is_open and not self._is_read_only
         if not is_same_chain and self.trouble is None:
             why = self._contradiction(known.seq, known.hash, "this process", Head(seq, hashed, ts))
-            self.trouble = rolled_back(why or f"event {known.seq} is not the one that this process has seen")
+            self.trouble = rolled_back(why or f"event {known.seq} is not the one that this process has seen", _WAY_OUT)
         if saved is not None:
             self._adopt(Kept(Head(seq, hashed, ts), size, saved, frozenset(tables)))
         if pinned is not None and pinned.seq > known.seq:
@@ -190,7 +191,7 @@ class PostgresReader:
         if seen == self.head[:2] or seen in self.standing.abandoned:
             return
         if why := self._contradiction(*seen, pinned.name):
-            self.trouble = rolled_back(why)
+            self.trouble = rolled_back(why, _WAY_OUT)
 
     def _pin_head(self) -> None:
         """Keep the head, which is committed, outside the database."""

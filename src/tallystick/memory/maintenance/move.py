@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from tallystick.memory import settings
-from tallystick.memory.maintenance.check import check
 from tallystick.memory.maintenance.database import arriving
 from tallystick.memory.memory import Memory
+from tallystick.memory.pages.files import PagesAt, is_blank
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.transfer import Move
 from tallystick.stores.move import Bar, arriving_folder, move as move_lines
-from tallystick.stores.places import has_ledger, is_old, moved_to
+from tallystick.stores.page_files import NoPage
+from tallystick.stores.places import has_ledger, is_old
 
 
 def move(source: str | Path | None, target: str | Path, *, by: str = "python:local", bar: Bar | None = None) -> Move:
@@ -34,6 +35,8 @@ def move(source: str | Path | None, target: str | Path, *, by: str = "python:loc
         memory = stack.enter_context(Memory(origin, by=by))
         context = memory._context
         context.gate.must("ledger", "move")
+        if isinstance(origin, Path) and memory.writable:
+            _must_be_synced(PagesAt(context))
         if isinstance(place, str):
             there, address = stack.enter_context(arriving(place, memory.ledger.id))
             done = move_lines(context.folder, there, root=there.place, keyring=context.keyring, bar=bar)
@@ -52,6 +55,19 @@ def _must_be_ready(folder: Path) -> None:
         raise NotFound(f"no memory at {folder}; name another one")
     if is_old(folder):
         raise Refused(f"{folder} was written by chronomemory; `tallystick backup` imports it, then move it", "state")
-    if not moved_to(folder):
-        for finding in check(folder, ("page-unsynced", "page-differs")):
-            raise Refused(f"{finding.place}: {finding.text}; run `tallystick sync`, then move it", "state")
+
+
+def _must_be_synced(at: PagesAt) -> None:
+    """Refused, if a page was edited since it was last read: no event has that."""
+    try:
+        pages = at.level()
+        unclear = pages.unclear()
+        for path, _ in at.folder.walk():
+            read, file = at.folder.read(path), pages.file(path)
+            is_new = read is not None and not is_blank(read.data) and (file is None or read.digest != file.digest)
+            if is_new or path in unclear:
+                raise Refused(f"memory/{path} was edited; run `tallystick sync`, then move it", "state")
+    except NoPage as error:
+        raise Refused(f"memory/{error}; run `tallystick sync`, then move it", "state") from None
+    finally:
+        at.close()
