@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 
-from tallystick.decide import beliefs as decide
+from tallystick.decide import beliefs as decide, episodes
 from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.postgres.connection import Database
+from tallystick.records.episode import Episode
 from tallystick.records.errors import NotFound, RolledBack
 from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
@@ -107,17 +110,35 @@ def test_a_write_is_decided_under_the_settings_that_are_there(opened, other):
     assert seen[0] != seen[-1]
 
 
+def test_the_rows_of_an_episode_with_an_id_are_one_statement(cluster, address, opened):
+    lamp = Episode(content="the lamp broke", timestamp=datetime(2026, 5, 20, tzinfo=UTC), id="lamp")
+    opened.ledger.write(lambda: episodes.put(opened.state.episodes, lamp))
+    cold = OpenDatabase(address, str(cluster.key))
+
+    other = replace(lamp, id="door")
+    assert statements(cold, lambda: cold.ledger.write(lambda: episodes.put(cold.state.episodes, other))) == 3
+    cold.close()
+
+
+def test_a_name_with_half_a_character_is_not_there(cluster, address, opened):
+    opened.ledger.write(lambda: put(opened, "whole"))
+    cold = OpenDatabase(address, str(cluster.key))
+
+    assert cold.state.find("half \udc80", short=False) is None
+    cold.close()
+
+
 def test_the_servers_time_goes_on_by_the_clocks_of_this_machine_for_a_while(cluster, monkeypatch):
     database = Database(cluster.address("straight"), cluster.key)
     assert database.time() is None
     database.note_time("2026-05-20T12:00:00.000000Z")
     since, wall = time.monotonic(), time.time()
 
-    for passed, slept, told in ((0.0, 0.0, "12:00:0"), (30.0, 0.0, "12:00:3"), (61.0, 0.0, ""), (5.0, 3600.0, "")):
+    for passed, slept, shown in ((0.0, 0.0, "12:00:0"), (30.0, 0.0, "12:00:3"), (61.0, 0.0, ""), (5.0, 3600.0, "")):
         with monkeypatch.context() as patched:
             patched.setattr(time, "monotonic", lambda passed=passed: since + passed)
             patched.setattr(time, "time", lambda passed=passed, slept=slept: wall + passed + slept)
-            assert (database.time() or "")[11:18] == told
+            assert (database.time() or "")[11:18] == shown
 
     database.note_time("2026-05-20T12:00:00.000000Z")
     database.forget()

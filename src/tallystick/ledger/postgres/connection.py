@@ -92,12 +92,15 @@ class Unanswered(Busy):
         self.is_lost = is_lost
 
 
-class Seen(NamedTuple):
-    """The time that the server told, and when that was by this machine's two clocks."""
+class ServerTime(NamedTuple):
+    """A time of the server's clock, and when that was by this machine's two clocks."""
 
-    told: datetime
+    clock: datetime
     since: float
     wall: float
+
+
+_UNKNOWN = ServerTime(datetime.min, float("-inf"), 0.0)
 
 
 @cache
@@ -122,7 +125,7 @@ class Database:
         self._address = make_conninfo(address, **{**(_SEVERAL_HOSTS if self._has_several else _DEFAULTS), **given})
         self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
         self._is_closed = False
-        self._seen = Seen(datetime.min, -_CLOCK, 0.0)
+        self._server_time = _UNKNOWN
 
     def close(self) -> None:
         """Close it. Connections that are in use are closed when they come back."""
@@ -143,15 +146,16 @@ class Database:
         return found
 
     def note_time(self, clock: str) -> None:
-        """Keep the time that the server has just told."""
-        self._seen = Seen(datetime.fromisoformat(clock), time.monotonic(), time.time())
+        """Keep the time that it is on the server now."""
+        self._server_time = ServerTime(datetime.fromisoformat(clock), time.monotonic(), time.time())
 
     def time(self) -> str | None:
-        """The time of the server, by the seconds since it told it. None, if that is long ago or the machine slept."""
-        seen, passed = self._seen, time.monotonic() - self._seen.since
-        if passed > _CLOCK or abs(time.time() - seen.wall - passed) > _DRIFT:
+        """The server's time, from the last known one; None, if that is long ago, or this machine slept meanwhile."""
+        known = self._server_time
+        passed = time.monotonic() - known.since
+        if passed > _CLOCK or abs(time.time() - known.wall - passed) > _DRIFT:
             return None
-        return stamp(seen.told + timedelta(seconds=passed))
+        return stamp(known.clock + timedelta(seconds=passed))
 
     def find(self, name: str) -> UUID:
         """The id of the ledger of that name. NotFound, if there is none."""
@@ -205,7 +209,7 @@ class Database:
 
     def forget(self) -> None:
         """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
-        idle, self._idle, self._seen = self._idle, [], self._seen._replace(since=-_CLOCK)
+        idle, self._idle, self._server_time = self._idle, [], _UNKNOWN
         for db in idle:
             with suppress(psycopg.Error):
                 db.close()
