@@ -211,8 +211,8 @@ class Desk:
             address = self.addresses[number * 7919 % len(self.addresses)]
             self._observe(OpenDatabase(address, self._key, database=self._database), episode(number))
 
-    def _observe(self, opened: OpenDatabase, told: Episode) -> None:
-        opened.ledger.write(lambda: episodes.put(opened.state.episodes, told))
+    def _observe(self, opened: OpenDatabase, each: Episode) -> None:
+        opened.ledger.write(lambda: episodes.put(opened.state.episodes, each))
         opened.close()
 
 

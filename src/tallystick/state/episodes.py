@@ -89,6 +89,7 @@ class Episodes(Part):
 
     def find(self, user: str, name: str) -> tuple[EpisodeRef, ...]:
         """Every episode of that name; a name may be used once in each session of each agent."""
+        self.tables.prefetch([(self._episodes, name), (self._counts, user)])  # which is counted if there is none
         own = self._of_user(user, name)
         own = own if own and own.name == name else None
         named = (self._of_user(user, source) for source in self._names.values(user, name))

@@ -1,6 +1,6 @@
 """A ledger in PostgreSQL that a memory is being moved to.
 
-Its head says 'arriving', and only the functions of part 4 of `schema.sql` add lines and rows to it, each call in one
+Its head says 'arriving', and only its own functions in `schema.sql` add lines and rows to it, each call in one
 transaction, for whoever began last: two who move to the same place do not mix. The head is how far it is. In the last
 transaction the ledger is opened, with everything that belongs to it.
 """

@@ -16,8 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -26,12 +27,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tallystick.ledger.postgres.address import place_of
 from tallystick.ledger.postgres.passes import PassKey
+from tallystick.records.clock import stamp
 from tallystick.records.errors import Busy, Closed, Damaged, NotFound, NotWritable, NotWritten, Refused
 
 T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
 
 _PASS = 600  # seconds that a pass is valid; it is replaced after half of them
+_CLOCK, _DRIFT = 60.0, 0.1  # seconds: how long the server's time is gone by, and how far clocks may part meanwhile
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _PASSING = (  # the same call may succeed in a moment
     pg.SerializationFailure, pg.DeadlockDetected, pg.CannotConnectNow, pg.TooManyConnections,
@@ -55,8 +58,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[] bytea[] bigint[]"
-             " rows",
+    "write": "bigint text integer integer bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[]"
+             " bytea[] bigint[] rows",
     "write_rows": "rows",
     "clear_rows": "",
     "keep_checkpoint": "bigint text",
@@ -89,6 +92,17 @@ class Unanswered(Busy):
         self.is_lost = is_lost
 
 
+class ServerTime(NamedTuple):
+    """A time of the server's clock, and when that was by this machine's two clocks."""
+
+    clock: datetime
+    since: float
+    wall: float
+
+
+_UNKNOWN = ServerTime(datetime.min, float("-inf"), 0.0)
+
+
 @cache
 def _statement(function: str) -> bytes:
     types = ["uuid", "text", *_TAKES[function].replace("rows", _ROWS).split()]
@@ -111,6 +125,7 @@ class Database:
         self._address = make_conninfo(address, **{**(_SEVERAL_HOSTS if self._has_several else _DEFAULTS), **given})
         self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
         self._is_closed = False
+        self._server_time = _UNKNOWN
 
     def close(self) -> None:
         """Close it. Connections that are in use are closed when they come back."""
@@ -129,6 +144,18 @@ class Database:
             found = self._key.sign(subject, self._role, now + _PASS)
             self._passes[subject] = found, now + _PASS / 2
         return found
+
+    def note_time(self, clock: str) -> None:
+        """Keep the time that it is on the server now."""
+        self._server_time = ServerTime(datetime.fromisoformat(clock), time.monotonic(), time.time())
+
+    def time(self) -> str | None:
+        """The server's time, from the last known one; None, if that is long ago, or this machine slept meanwhile."""
+        known = self._server_time
+        passed = time.monotonic() - known.since
+        if passed > _CLOCK or abs(time.time() - known.wall - passed) > _DRIFT:
+            return None
+        return stamp(known.clock + timedelta(seconds=passed))
 
     def find(self, name: str) -> UUID:
         """The id of the ledger of that name. NotFound, if there is none."""
@@ -182,7 +209,7 @@ class Database:
 
     def forget(self) -> None:
         """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
-        idle, self._idle = self._idle, []
+        idle, self._idle, self._server_time = self._idle, [], _UNKNOWN
         for db in idle:
             with suppress(psycopg.Error):
                 db.close()

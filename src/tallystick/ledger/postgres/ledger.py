@@ -3,9 +3,10 @@
 A write is two statements, and no lock is held while it is decided: `look` gives the head and the time, `write` moves
 the head from there, with the lines and the rows of the state, or does nothing because somebody else was first. Then it
 is decided again, on what is there now; after a few losses under the lock of the head. So `decide` may be called several
-times, and only what the last call returned is recorded. What it read from the database between the two statements may
-be newer than the head; an answer that came of such a mixture is never given: the head is asked once more before an
-error, or nothing to write, is believed.
+times, and only what the last call returned is recorded. Where nobody else wrote of late the first `look` is left out:
+the head is expected where it was, and the server's clock to have gone on. What a decision read from the database may be
+newer than the head; an answer that came of such a mixture, or of a head that was only expected, is never given: the
+head is asked once more before an error, or nothing to write, is believed.
 
 **Acknowledged means committed.** If the connection is lost on the way, the same statement is sent again on another one:
 it finds that the request was recorded, or records it now, since the head tells the two apart. Only if nobody answers
@@ -19,6 +20,7 @@ transaction as the head. An erasure hides at once; the words are gone from the f
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -110,6 +112,8 @@ class PostgresLedger(PostgresReader):
         """The time of the given clock; else of the database's."""
         if self._clock:
             return read_clock(self._clock)
+        if (clock := self._calls.database.time()) is not None:
+            return clock
         with self.turn():
             return self._look().clock
 
@@ -175,7 +179,7 @@ class PostgresLedger(PostgresReader):
                 ticket.error = None
             calls = self._calls.count
             groups[:] = decide_all(tickets, self._drafts, self.head.seq + 1)
-            if any(ticket.error for ticket in tickets) and self._calls.count > calls:
+            if any(ticket.error for ticket in tickets) and self._may_have_moved(calls):
                 self._must_not_have_moved()
             keys[:] = [new_key() for _ in groups]
             return [group for _, group in groups]
@@ -216,7 +220,8 @@ class PostgresLedger(PostgresReader):
         with self._writing():
             for attempt in range(_ATTEMPTS):
                 is_last = attempt == _ATTEMPTS - 1
-                look = self._locked(keys, request) if is_last else nullcontext(self._look(request=request))
+                expected = self._expected() if attempt == 0 and not request else None
+                look = self._locked(keys, request) if is_last else nullcontext(expected or self._look(request=request))
                 with suppress(_Again), look as looked:
                     if looked.first is not None:
                         return self._events_of(looked)
@@ -235,21 +240,37 @@ class PostgresLedger(PostgresReader):
                     requests.append((key, seq + 1, seq + len(group)))
                     seq += len(group)
             made = encode(groups, *self.head)
-            if not made.events and not is_locked and self._calls.count > calls:
+            if not made.events and not is_locked and self._may_have_moved(calls):
                 self._must_not_have_moved()
         except BaseException as error:
             self.state.rollback()
-            if isinstance(error, Exception) and not isinstance(error, _Again | Unanswered) and not is_locked:
+            is_answer = isinstance(error, Exception) and not isinstance(error, _Again | Unanswered)
+            if (is_answer or self._rows.is_bad) and not is_locked:  # rows of a later head contradict this one
                 self._must_not_have_moved()
             raise
         self._record(made, requests)
         return made.events
 
+    def _expected(self) -> Looked | None:
+        """What a look would find if nobody else has written since the last one; None, if that is not likely."""
+        clock = "" if self._clock else self._calls.database.time()
+        if not self._is_alone or self.head.seq < 0 or clock is None or (clock and clock < self.head.ts):
+            return None
+        pinned = self._pin.read(self._calls.ledger.hex) if self._pin else None
+        if pinned is not None and pinned.seq > self.head.seq:
+            return None
+        self._is_expected = True
+        return Looked(clock, None, None)
+
+    def _may_have_moved(self, calls: int) -> bool:
+        """Whether what was decided may be of another head: it was not looked at, or rows were read since."""
+        return self._is_expected or self._calls.count > calls
+
     def _must_not_have_moved(self) -> None:
-        """_Again, if the head is not where it was looked at: rows that were read since may be of a later one."""
-        was = self.head
+        """_Again, if the head is not where it was, or its settings are not those that were known."""
+        was = self.head, self._settings, self._shape
         self._look()
-        if self.head != was:
+        if (self.head, self._settings, self._shape) != was:
             raise _Again
 
     def _record(self, made: Lines, requests: Requests, erased: Sequence[int] = ()) -> None:
@@ -271,9 +292,9 @@ class PostgresLedger(PostgresReader):
             keys, firsts, lasts = zip(*requests, strict=True) if requests else ((), (), ())
             try:
                 [(outcome, first, _)] = self._calls.rows(
-                    "write", kept.head.seq, kept.head.hash, [*map(digest_of, keys)], [*firsts], [*lasts], head.hash,
-                    head.ts, size, after.saved, self._rows.shape, sorted(after.tables), made.slices, made.datas,
-                    list(erased), *self._rows.arrays(),
+                    "write", kept.head.seq, kept.head.hash, self._shape, self._settings, [*map(digest_of, keys)],
+                    [*firsts], [*lasts], head.hash, head.ts, size, after.saved, self._rows.shape,
+                    sorted(after.tables), made.slices, made.datas, list(erased), *self._rows.arrays(),
                 )  # fmt: skip
             except Unanswered as error:
                 raise (self._unknown(keys) if error.is_lost else error) from error
@@ -289,7 +310,7 @@ class PostgresLedger(PostgresReader):
             raise
         self.state.commit()
         self._rows.written(None)
-        self._kept, self._noted, self._shape = after, {}, self._rows.shape
+        self._kept, self._noted, self._shape, self._looked = after, {}, self._rows.shape, time.monotonic()
         if not self._calls.is_open:
             self._pin_head()
 

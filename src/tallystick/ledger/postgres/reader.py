@@ -107,6 +107,8 @@ class PostgresReader:
         self._kept = Kept(NOTHING, 0, b"", frozenset())
         self._shape = -1  # of the rows in the database
         self._settings, self._looked = 0, 0.0  # the version of the settings, and when that was looked at
+        self._is_alone = True  # nobody else had written, when it was last looked at
+        self._is_expected = False  # the head of this write was not looked at
         self._noted = dict[int, tuple[bytes, bytes, bytes | None]]()  # lines that came with rows, until the head moves
         self._gate, self._is_writing = Gate(self), False
         self._calls, self._pin = LedgerCalls(database, database.find(name)), head
@@ -167,7 +169,9 @@ class PostgresReader:
             raise RolledBack(f"{self.place} is not there any more; restore it, or open the memory again")
         (seq, hashed, ts, size, saved, self._shape, tables, state, clock, is_same_chain, self._settings,
          first, last) = found[0]  # fmt: skip
-        self._looked = time.monotonic()
+        self._looked, self._is_expected = time.monotonic(), False
+        self._is_alone = saved is None or known.seq < 0
+        self._calls.database.note_time(clock)
         self.is_open, self._is_arriving = state == "open", state == "arriving"
         self.writable = self.is_open and not self._is_read_only
         if not is_same_chain and self.trouble is None:

@@ -63,17 +63,14 @@ CREATE TABLE settings (ledger uuid PRIMARY KEY, toml text NOT NULL);
 
 -- An error, unless the pass is valid for this role, now, and for what it names. It is for functions of the owner.
 CREATE FUNCTION must_pass(subject text, pass text) RETURNS void LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  key_id text := split_part(pass, '.', 1);
-  expires text := split_part(pass, '.', 2);
-  k tallystick.pass_keys;
 BEGIN
-  SELECT p.* INTO k FROM tallystick.pass_keys p WHERE p.id = key_id;
-  IF FOUND AND encode(sha256(k.outer_pad || sha256(k.inner_pad
-      || convert_to(subject || E'\n' || session_user || E'\n' || expires, 'UTF8'))), 'hex') = split_part(pass, '.', 3)
-    AND to_timestamp(expires::double precision) >= clock_timestamp()
+  IF EXISTS (SELECT 1 FROM tallystick.pass_keys k WHERE k.id = split_part(pass, '.', 1)
+    AND encode(sha256(k.outer_pad || sha256(k.inner_pad || convert_to(
+      subject || E'\n' || session_user || E'\n' || split_part(pass, '.', 2), 'UTF8'))), 'hex') = split_part(pass, '.', 3))
   THEN
-    RETURN;
+    IF to_timestamp(split_part(pass, '.', 2)::double precision) >= clock_timestamp() THEN
+      RETURN;
+    END IF;
   END IF;
   RAISE EXCEPTION 'no valid pass' USING ERRCODE = '42501';
 END $$;
@@ -665,9 +662,10 @@ DROP FUNCTION write;
 
 -- Move the head from (at, was), with these lines and rows, all or nothing, and note by their keys the requests that the
 -- lines are of. The outcome is a result and not an error: 'written'; 'repeated', if the first of the requests was
--- recorded before; 'moved', if the head was not there; else its state.
+-- recorded before; 'moved', if the head was not there, or the rows or settings have another version; else its state.
 CREATE FUNCTION write(
-  l uuid, pass text, at bigint, was text, keys bytea[], firsts bigint[], lasts bigint[],
+  l uuid, pass text, at bigint, was text, was_shape integer, was_settings integer,
+  keys bytea[], firsts bigint[], lasts bigint[],
   new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
   slices bytea[], datas bytea[], erased bigint[],
   rewritten_tab text[], rewritten_key bytea[],
@@ -680,7 +678,7 @@ BEGIN
   PERFORM tallystick.enter(l, pass);
   UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes,
     saved = new_saved, shape = new_shape, tables = new_tables
-  WHERE ledger = l AND seq = at AND hash = was AND state = 'open';
+  WHERE ledger = l AND (seq, hash, shape, settings, state) = (at, was, was_shape, was_settings, 'open');
   IF NOT FOUND THEN
     RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = keys[1];
     IF NOT FOUND THEN

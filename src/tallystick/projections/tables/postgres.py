@@ -104,7 +104,10 @@ class TablesInPostgres(RowTables):
         names = [(table, name) for table, name in names if table.is_unknown(name)]
         if len(names) < 2:
             return
-        found = self.database.of_tables([(table.number, name) for table, name in names])
+        try:
+            found = self.database.of_tables([(table.number, name) for table, name in names])
+        except UnicodeEncodeError:  # half a character in one of them: each is read by itself
+            return
         for table, name in names:
             table.learn(name, found.get((table.number, name), []))
 
