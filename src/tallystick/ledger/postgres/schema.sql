@@ -36,7 +36,9 @@ CREATE TABLE heads (
   shape integer NOT NULL,          -- of the state rows
   tables text[] NOT NULL,          -- the tables of the state that have ever had a row
   settings integer NOT NULL DEFAULT 0,  -- the version of their text
-  state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'arriving', 'moved'))
+  state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'arriving', 'moved')),
+  other_place text,                -- to which the lines have moved; while they arrive, that from which they come
+  mover uuid                       -- who began last to move lines here: no earlier one adds any more
 ) WITH (fillfactor = 50);          -- so that moving it touches no index
 
 CREATE TABLE events (
@@ -372,10 +374,12 @@ BEGIN
   END LOOP;
 END $$;
 
--- Move the head from (at, was), with these lines and rows, all or nothing. The outcome is a result and not an error:
--- 'written'; 'repeated', if the request was recorded before; 'moved', if the head was not there; else its state.
+-- Move the head from (at, was), with these lines and rows, all or nothing, and note by their keys the requests that the
+-- lines are of. The outcome is a result and not an error: 'written'; 'repeated', if the first of the requests was
+-- recorded before; 'moved', if the head was not there, or the rows or settings have another version; else its state.
 CREATE FUNCTION write(
-  l uuid, pass text, at bigint, was text, request bytea,
+  l uuid, pass text, at bigint, was text, was_shape integer, was_settings integer,
+  keys bytea[], firsts bigint[], lasts bigint[],
   new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
   slices bytea[], datas bytea[], erased bigint[],
   rewritten_tab text[], rewritten_key bytea[],
@@ -388,9 +392,9 @@ BEGIN
   PERFORM tallystick.enter(l, pass);
   UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes,
     saved = new_saved, shape = new_shape, tables = new_tables
-  WHERE ledger = l AND seq = at AND hash = was AND state = 'open';
+  WHERE ledger = l AND (seq, hash, shape, settings, state) = (at, was, was_shape, was_settings, 'open');
   IF NOT FOUND THEN
-    RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = request;
+    RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = keys[1];
     IF NOT FOUND THEN
       RETURN QUERY SELECT CASE h.state WHEN 'open' THEN 'moved' ELSE h.state END, NULL::bigint, NULL::bigint
         FROM tallystick.heads h WHERE h.ledger = l;
@@ -400,7 +404,8 @@ BEGIN
   IF cardinality(slices) > 0 THEN
     INSERT INTO tallystick.events (ledger, seq, head, data)
       SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
-    INSERT INTO tallystick.requests (ledger, key, first, last) VALUES (l, request, at + 1, at + cardinality(slices));
+    INSERT INTO tallystick.requests (ledger, key, first, last)
+      SELECT l, u.key, u.first, u.last FROM unnest(keys, firsts, lasts) AS u (key, first, last);
   END IF;
   IF cardinality(erased) > 0 THEN
     UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
@@ -473,14 +478,7 @@ BEGIN
   END IF;
 END $$;
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tallystick FROM PUBLIC;
-GRANT USAGE ON SCHEMA tallystick TO tallystick_app;
-GRANT SELECT ON events, heads, state_row, state_past, requests, checkpoints, settings TO tallystick_app;
-GRANT EXECUTE ON FUNCTION mine, enter, find_ledger, look, rows_by_key, keys_in, count_in, rows_in, row_steps, keys_ever, lines_in,
-  lines_of, write, write_rows, clear_rows, keep_checkpoint, checkpoints_of,
-  read_settings, write_settings TO tallystick_app;
-
--- part 3
+-- -- erasing ----------------------------------------------------------------------------------------------------------
 
 -- Erasures whose words are hidden, and may still be in the files: see `sweep.py`. A row is removed when its ledger says
 -- that they are destroyed.
@@ -521,22 +519,18 @@ BEGIN
     FROM tallystick.erasures e WHERE e.ledger = l AND e.destroyed IS NOT NULL ORDER BY e.seq;
 END $$;
 
--- The planner's statistics would keep some of the values, and a sweep does not reach them. Such a table is read by key.
-ALTER TABLE events ALTER head SET STATISTICS 0, ALTER data SET STATISTICS 0;
-ALTER TABLE state_row ALTER key SET STATISTICS 0, ALTER value SET STATISTICS 0;
-ALTER TABLE state_past ALTER key SET STATISTICS 0, ALTER value SET STATISTICS 0;
-ALTER TABLE requests ALTER key SET STATISTICS 0;
-ALTER TABLE settings ALTER toml SET STATISTICS 0;
+-- Forget an erasure that is destroyed: no event of this ledger waits for it.
+CREATE FUNCTION forget_erasure(l uuid, pass text, of_seq bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM tallystick.enter(l, pass);
+  DELETE FROM tallystick.erasures WHERE ledger = l AND seq = of_seq AND destroyed IS NOT NULL;
+END $$;
 
-REVOKE ALL ON FUNCTION note_erasure, destroyed_erasures FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION destroyed_erasures TO tallystick_app;
-
--- part 4
+-- -- moving -----------------------------------------------------------------------------------------------------------
 
 -- A ledger that is 'arriving' gets its lines from another place, and nobody can write to it otherwise; one that is
 -- 'moved' is only read. `mover` began last to move lines here: no earlier one adds any more.
-ALTER TABLE heads ADD COLUMN other_place text, ADD COLUMN mover uuid;
-ALTER TABLE heads ALTER other_place SET STATISTICS 0;
 
 -- The place to which the lines have moved; while they arrive, that from which they come.
 CREATE FUNCTION other_place(l uuid, pass text) RETURNS SETOF text LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -640,69 +634,23 @@ BEGIN
   RETURN true;
 END $$;
 
--- Forget an erasure that is destroyed: no event of this ledger waits for it.
-CREATE FUNCTION forget_erasure(l uuid, pass text, of_seq bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog AS $$
-BEGIN
-  PERFORM tallystick.enter(l, pass);
-  DELETE FROM tallystick.erasures WHERE ledger = l AND seq = of_seq AND destroyed IS NOT NULL;
-END $$;
+-- -- rights -----------------------------------------------------------------------------------------------------------
 
-REVOKE ALL ON FUNCTION other_place, move_away, begin_arriving, add_arriving, add_arriving_rows, finish_arriving,
-  forget_erasure FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION other_place, move_away, begin_arriving, add_arriving, add_arriving_rows, finish_arriving,
-  forget_erasure TO tallystick_app;
-
--- part 5
+-- The planner's statistics would keep some of the values, and a sweep does not reach them. Such a table is read by key.
+ALTER TABLE heads ALTER other_place SET STATISTICS 0;
+ALTER TABLE events ALTER head SET STATISTICS 0, ALTER data SET STATISTICS 0;
+ALTER TABLE state_row ALTER key SET STATISTICS 0, ALTER value SET STATISTICS 0;
+ALTER TABLE state_past ALTER key SET STATISTICS 0, ALTER value SET STATISTICS 0;
+ALTER TABLE requests ALTER key SET STATISTICS 0;
+ALTER TABLE settings ALTER toml SET STATISTICS 0;
 
 -- Keys of requests are SHA-256 of what a caller gave. Who sweeps may remove them when nobody asks any more.
 CREATE POLICY old ON requests TO tallystick_owner USING (at < now() - interval '7 days');
 
-DROP FUNCTION write;
-
--- Move the head from (at, was), with these lines and rows, all or nothing, and note by their keys the requests that the
--- lines are of. The outcome is a result and not an error: 'written'; 'repeated', if the first of the requests was
--- recorded before; 'moved', if the head was not there, or the rows or settings have another version; else its state.
-CREATE FUNCTION write(
-  l uuid, pass text, at bigint, was text, was_shape integer, was_settings integer,
-  keys bytea[], firsts bigint[], lasts bigint[],
-  new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
-  slices bytea[], datas bytea[], erased bigint[],
-  rewritten_tab text[], rewritten_key bytea[],
-  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
-  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
-) RETURNS TABLE (outcome text, first bigint, last bigint) LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
-BEGIN
-  PERFORM tallystick.enter(l, pass);
-  UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes,
-    saved = new_saved, shape = new_shape, tables = new_tables
-  WHERE ledger = l AND (seq, hash, shape, settings, state) = (at, was, was_shape, was_settings, 'open');
-  IF NOT FOUND THEN
-    RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = keys[1];
-    IF NOT FOUND THEN
-      RETURN QUERY SELECT CASE h.state WHEN 'open' THEN 'moved' ELSE h.state END, NULL::bigint, NULL::bigint
-        FROM tallystick.heads h WHERE h.ledger = l;
-    END IF;
-    RETURN;
-  END IF;
-  IF cardinality(slices) > 0 THEN
-    INSERT INTO tallystick.events (ledger, seq, head, data)
-      SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
-    INSERT INTO tallystick.requests (ledger, key, first, last)
-      SELECT l, u.key, u.first, u.last FROM unnest(keys, firsts, lasts) AS u (key, first, last);
-  END IF;
-  IF cardinality(erased) > 0 THEN
-    UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
-      WHERE ledger = l AND seq = ANY (erased);
-  END IF;
-  PERFORM tallystick.put_rows(
-    l, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
-    plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
-  );
-  RETURN QUERY SELECT 'written', at + 1, at + cardinality(slices);
-END $$;
-
-REVOKE ALL ON FUNCTION write FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION write TO tallystick_app;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tallystick FROM PUBLIC;
+GRANT USAGE ON SCHEMA tallystick TO tallystick_app;
+GRANT SELECT ON events, heads, state_row, state_past, requests, checkpoints, settings TO tallystick_app;
+GRANT EXECUTE ON FUNCTION mine, enter, find_ledger, look, rows_by_key, keys_in, count_in, rows_in, row_steps,
+  keys_ever, lines_in, lines_of, write, write_rows, clear_rows, keep_checkpoint, checkpoints_of, read_settings,
+  write_settings, destroyed_erasures, other_place, move_away, begin_arriving, add_arriving, add_arriving_rows,
+  finish_arriving, forget_erasure TO tallystick_app;
