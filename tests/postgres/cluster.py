@@ -26,22 +26,24 @@ class Unavailable(Exception):
 
 
 class Cluster:
-    """One server; a database `straight`, and one `pooled` that is meant to be reached through pgbouncer."""
+    """One server; a database `straight`, and one `pooled` that is meant to be reached through pgbouncer. One that is
+    not made ready has neither."""
 
-    def __init__(self, *, is_durable: bool = False) -> None:
+    def __init__(self, *, is_durable: bool = False, is_ready: bool = True) -> None:
         self.port, self.pool_port = _free_port(), _free_port()
         self.data = Path(tempfile.mkdtemp(prefix="postgres-")) / "data"
         self.data.parent.chmod(0o755)
         self.key, self._names = PassKey.generate(), count(1)
         try:
-            self._start(is_durable=is_durable)
+            self._run("find")
+            self._run("start", str(self.port), *["on"] * is_durable)
+            if is_ready:
+                self._make_ready()
         except BaseException:
             self.stop()
             raise
 
-    def _start(self, *, is_durable: bool) -> None:
-        self._run("find")
-        self._run("start", str(self.port), *["on"] * is_durable)
+    def _make_ready(self) -> None:
         self._run("pool", str(self.port), str(self.pool_port))
         for name in ("straight", "pooled"):
             with psycopg.connect(self.address("postgres", user="postgres"), autocommit=True) as db:

@@ -111,8 +111,8 @@ def test_a_command_moves_it_and_says_how_programs_open_it(home, address):
     programs = done["address"]
     assert programs == address.replace("postgres@", "tallystick_app@")
     assert "Moved there before" in said("move", str(home / "a"), address)
-    assert f"was moved to {place}" in said("-C", str(home / "a"), "remember", "more", status=1)
-    assert f"was moved to {place}" in said("-C", str(home / "a"), "status")
+    assert f"moved to {place}" in said("-C", str(home / "a"), "remember", "more", status=1)
+    assert f"moved to {place}" in said("-C", str(home / "a"), "status")
     assert check(home / "a") == []
     assert "Moved to" in said("move", programs, "back")
     with Memory(home / "back") as m:
@@ -165,7 +165,7 @@ def can_write(place: Path | str) -> bool:
     except (NotWritable, NotFound, Refused) as error:
         refused = error
     if isinstance(refused, NotWritable):
-        assert "was moved to" in str(refused)
+        assert "moved to" in str(refused)
         with Memory(place, read_only=True) as m:
             assert m.ledger.verify().ok
             assert m.trouble == ""
@@ -216,6 +216,38 @@ def there_and_back(kill: Kill, home: Path, new_address, step: int, *, is_back: b
 @pytest.fixture
 def new_address(cluster, home):
     return lambda: f"{cluster.address('straight', user='postgres')}?ledger=moved-{next(cluster._names)}"
+
+
+@pytest.mark.parametrize(
+    ("is_back", "first", "longer"),
+    [(False, 0.5, 0.35), *(pytest.param(way, 0.3, 0.05, marks=pytest.mark.soak) for way in (False, True))],
+)
+def test_a_process_that_is_killed_again_and_again_is_finished_by_the_next(home, new_address, is_back, first, longer):
+    """With the real signal, at whatever moment it is there, each time a little later."""
+    source: Path | str = filled(home / "a", 300)
+    target: Path | str = new_address()
+    if is_back:
+        move(source, target)
+        source, target = target.replace("postgres@", "tallystick_app@"), home / "b"
+    told = target.replace("postgres@", "tallystick_app@") if isinstance(target, str) else target
+    for killed in range(1000):
+        moving = subprocess.Popen(
+            [sys.executable, "-m", "tallystick", "move", str(source), str(target)], stdout=subprocess.DEVNULL
+        )
+        with suppress(subprocess.TimeoutExpired):
+            assert moving.wait(first + longer * killed) == 0
+            break
+        moving.kill()
+        moving.wait()
+        is_there = isinstance(told, str) or (told / "events.wal").exists() or (told / "arriving").exists()
+        assert sum(map(can_write, [source, told] if is_there else [source])) < 2
+    assert killed > 0, "nothing was killed"
+    assert [can_write(source), can_write(told)] == [False, True]
+    assert lines(told).startswith(lines(source))
+    with Memory(told) as m:
+        assert m.ledger.verify().ok
+        assert m.get("k5").text == "quux299 zorp299"
+        assert len(m.episodes.recent(limit=1000)) == 300
 
 
 THERE = ["begin_arriving", "add_arriving", "rename moved-to", "add_arriving_rows", "finish_arriving"]
@@ -322,13 +354,13 @@ def test_whoever_has_had_the_folder_open_for_long_is_told_where_it_is(home, addr
             lambda: long.remember("after", key="y"), lambda: other.remember("after", key="y"), lambda: long.erase("k1"),
             long.ledger.compact, lambda: long.batch().__enter__(), lambda: long.observe("after"),
         ):  # fmt: skip
-            with pytest.raises(NotWritable, match=re.escape(f"was moved to {place}")):
+            with pytest.raises(NotWritable, match=re.escape(f"moved to {place}")):
                 write()
         assert long.get("x").text == "before"
         assert not long.status().writable
         assert place in long.status().warning
     assert lines(address) == lines(home / "a")
-    with pytest.raises(NotWritable, match="was moved to"):
+    with pytest.raises(NotWritable, match="moved to"):
         Memory.restore(home / "a", home / "a")
 
 
@@ -338,7 +370,7 @@ def test_whoever_has_had_the_ledger_open_for_long_is_told_where_it_is(home, addr
         long.remember("before", key="x")
         move(told(address), home / "b")
         for write in (lambda: long.remember("after", key="y"), lambda: long.erase("k1"), lambda: long.observe("after")):
-            with pytest.raises(NotWritable, match=re.escape(f"was moved to {home / 'b'}")):
+            with pytest.raises(NotWritable, match=re.escape(f"moved to {home / 'b'}")):
                 write()
         assert long.get("x").text == "before"
         assert str(home / "b") in long.status().warning
@@ -407,9 +439,9 @@ def test_of_two_places_that_one_moves_to_the_first_to_close_it_gets_it(home, new
     with Memory(home / "a"):  # the same id cannot be in one database twice
         at_the_first_chunk(monkeypatch, ArrivingLedger, lambda: None)
         move(home / "a", one)
-    with pytest.raises(NotWritable, match="was moved to"):
+    with pytest.raises(NotWritable, match="moved to"):
         move(home / "a", other)
-    with pytest.raises(NotWritable, match="was moved to"):
+    with pytest.raises(NotWritable, match="moved to"):
         move(home / "a", told(other))
 
 
@@ -486,7 +518,7 @@ def test_names_are_names(home, cluster, name):
     folder = filled(home / f"folder {name}", 1)
     place = move(folder, address).target
     assert place.endswith(f"?ledger={name}")
-    with pytest.raises(NotWritable, match=re.escape(f"was moved to {place}")):
+    with pytest.raises(NotWritable, match=re.escape(f"moved to {place}")):
         Memory(folder).remember("more")
     back = move(told(address), home / f"back {name}")
     assert back.target == str(home / f"back {name}")

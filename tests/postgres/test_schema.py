@@ -9,10 +9,11 @@ import pytest
 
 from tallystick.ledger.postgres import migrate as migrating
 from tallystick.ledger.postgres.address import parts_of
-from tallystick.ledger.postgres.migrate import create_ledger, migrate, parts
+from tallystick.ledger.postgres.migrate import create_ledger, migrate, parts, prepare
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.records.errors import NotFound, NotWritable, Refused
 from tallystick.stores.open_database import OpenDatabase
+from tests.postgres.cluster import Cluster
 
 
 @pytest.fixture
@@ -110,3 +111,21 @@ def test_a_key_that_is_none_is_refused_without_being_repeated(text):
     with pytest.raises(Refused) as refused:
         PassKey.parse(text)
     assert not text or text not in str(refused.value)
+
+
+@pytest.mark.usefixtures("cluster")  # none can be had, where that cannot
+def test_a_role_that_may_create_roles_makes_a_new_server_ready():
+    """Since PostgreSQL 16 it has to grant itself the owner that it has made."""
+    server = Cluster(is_ready=False)
+    try:
+        with server.owner("postgres") as db:
+            db.execute("CREATE ROLE maker LOGIN CREATEROLE")
+            db.execute("CREATE DATABASE made OWNER maker")
+        key, address = PassKey.generate(), f"postgresql://maker@127.0.0.1:{server.port}/made"
+        assert prepare(address, "notes", key)[0] is True
+        assert prepare(address, "notes", key)[0] is False
+        opened = OpenDatabase(f"{address.replace('maker', 'tallystick_app')}?ledger=notes", str(key))
+        assert opened.ledger.head.seq == 0
+        opened.close()
+    finally:
+        server.stop()
