@@ -28,7 +28,7 @@ from tests.surfaces.cli.test_map import ALL
 BLOCK = 4096
 LONG = "The words go on. " * 400  # more than any block has room for
 NOTES = "# Notes\n\n" + "\n\n".join(f"- Item {number} weighs {number} grams." for number in range(900))
-APART = ("mcp", "serve", "move")  # two begin no work by themselves; one needs a server, and is in tests/postgres
+APART = ("mcp", "serve", "move", "sweep")  # two begin no work by themselves; two need a server: see tests/postgres
 
 LOOKING = (
     ["recall", "what does Ana prefer?"], ["recall", "tea", "--frame", "task"], ["recall", "tea", "--receipt"], ["show"],

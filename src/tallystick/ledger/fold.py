@@ -185,7 +185,7 @@ class LedgerMetadata:
 
 
 def moved_away(place: str, to: str) -> str:
-    """What somebody is told who writes to a ledger that was moved away."""
+    """The error of a write to a ledger that was moved away."""
     return f"{place} was moved to {to}: name that one instead; what is here can only be read"
 
 

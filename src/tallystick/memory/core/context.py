@@ -90,7 +90,11 @@ class Context:
 
         key = settings.pass_key(place_of(parts_of(address)[0]))
         opened = OpenDatabase(address, key, pins=pins, head=self.keyring.head(place), **how)
-        opened.ledger.durability = durability or read_settings(opened.settings).durability
+        try:
+            opened.ledger.durability = durability or read_settings(opened.settings).durability
+        except BaseException:
+            opened.close()
+            raise
         return opened
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ def settings(call: Call, source: str | None) -> None:
 @option("wait --wait SECONDS", "Wait so long for what is in the way.  [60]", type=click.IntRange(0), default=60)
 def sweep(call: Call, address: str, wait: int) -> int:
     """In a database, an erasure hides its words at once, but its files still have them: in removed rows, and in the log
-    by which it recovers from a crash. This writes those tables anew and waits until the log has been overwritten.
+    by which it recovers from a crash. This rewrites those tables and waits until the log has been overwritten.
     ADDRESS is the database's, or that of one ledger in it; the role needs rights that are printed where they are
     lacking. Prints each erasure, when it was completed, and the copies that are not reached. Run it once a day.
     """
