@@ -50,10 +50,10 @@ def address(cluster, home) -> str:
     return f"{cluster.address('straight', user='postgres')}?ledger=moved-{next(cluster._names)}"
 
 
-def filled(folder: Path, count: int = 12) -> Path:
+def filled(folder: Path, count: int = 12, word: str = "quux") -> Path:
     with Memory(folder) as m:
         for number in range(count):
-            m.remember(f"quux{number} zorp{number}", key=f"k{number % 7}", about=f"person-{number % 3}")
+            m.remember(f"{word}{number} zorp{number}", key=f"k{number % 7}", about=f"person-{number % 3}")
             m.observe(f"said {number}", id=f"e{number}")
     return folder
 
@@ -224,7 +224,7 @@ def new_address(cluster, home):
 )
 def test_a_process_that_is_killed_again_and_again_is_finished_by_the_next(home, new_address, is_back, first, longer):
     """With the real signal, at whatever moment it is there, each time a little later."""
-    source: Path | str = filled(home / "a", 300)
+    source: Path | str = filled(home / "a", 300, "grault")
     target: Path | str = new_address()
     if is_back:
         move(source, target)
@@ -246,11 +246,11 @@ def test_a_process_that_is_killed_again_and_again_is_finished_by_the_next(home, 
     assert lines(told).startswith(lines(source))
     with Memory(told) as m:
         assert m.ledger.verify().ok
-        assert m.get("k5").text == "quux299 zorp299"
+        assert m.get("k5").text == "grault299 zorp299"
         assert len(m.episodes.recent(limit=1000)) == 300
 
 
-THERE = ["begin_arriving", "add_arriving", "rename moved-to", "add_arriving_rows", "finish_arriving"]
+THERE = ["begin_arriving", "add_arriving", "rename moved-to", "fill_rows", "finish_arriving"]
 BACK = ["sync_folder sealed", "move_away", "rename events.wal", "remove arriving"]
 
 

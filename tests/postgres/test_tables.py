@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tallystick.ledger.postgres.connection import Database, LedgerCalls
+from tallystick.ledger.postgres.reader import fill_rows
 from tallystick.projections.tables.past import TablesAt
 from tallystick.projections.tables.postgres import TablesInPostgres
 from tallystick.projections.tables.sqlite import Position, TablesInSqlite
@@ -45,10 +46,18 @@ def calls(cluster) -> Iterator[LedgerCalls]:
 
 
 def in_postgres(calls: LedgerCalls) -> TablesInPostgres:
-    calls.rows("clear_rows")
+    fill_rows(calls, [])
     tables = TablesInPostgres()
     tables.attach(calls.rows, lambda _: {}, lambda _: None)
     return tables
+
+
+def write_rows(calls: LedgerCalls, tables: TablesInPostgres) -> None:
+    """Write what is not written yet, without a line."""
+    [(seq, hashed, ts, _, saved, shape, names, _, _, _, version, *_)] = calls.rows("look", -1, "", None, False, "0")
+    as_it_is = hashed, ts, 0, saved or b"", shape, names
+    done = calls.rows("write", seq, hashed, shape, version, [], [], [], *as_it_is, [], [], [], *tables.arrays())
+    assert done[0][0] == "written"
 
 
 def is_text(key: tuple) -> bool:
@@ -78,7 +87,7 @@ def test_all_three_give_the_same_answers_now_and_of_the_past(calls, what, one, a
         elif act == "save":
             if rows.undo is None:
                 sqlite.save(Position(seq, "h", b"{}"))
-                calls.rows("write_rows", *rows.arrays())
+                write_rows(calls, rows)
                 rows.written(None)
                 rows.follow(rows.filled)
         else:
@@ -110,7 +119,7 @@ def test_rows_are_read_in_parts_and_by_many_keys_at_once(calls):
     kept.follow([])
     for number in range(2500):
         table.set(("x", f"{number:05d}"), number)
-    calls.rows("write_rows", *kept.arrays())
+    write_rows(calls, kept)
     kept.written(None)
     kept.follow(["t"])
     assert list(table.values("x")) == list(range(2500))
@@ -135,7 +144,7 @@ def test_a_table_that_has_rows_is_not_asked_again_whether_it_has_any(calls):
     table = kept.table("t")
     kept.follow([])
     table.set("x", 1)
-    calls.rows("write_rows", *kept.arrays())
+    write_rows(calls, kept)
     kept.written(None)
     kept.follow(["t"])
     before = calls.count
@@ -153,7 +162,7 @@ def test_a_value_that_is_replaced_is_still_there_in_the_past(calls):
         kept.event = Event(seq, "", "", "", "", "", {})
         table.set("x", value)
         if seq != 4:  # two values are written at once
-            calls.rows("write_rows", *kept.arrays())
+            write_rows(calls, kept)
             kept.written(None)
             kept.follow(["kept"])
     assert [TablesAt(kept, seq).kept("kept").get("x") for seq in range(6)] == [None, "a", "b", "b", "c", "d"]

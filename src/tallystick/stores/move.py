@@ -197,9 +197,7 @@ class _Moving:
 
     def _add_rows(self, rows: Scratch | None) -> None:
         if rows:
-            tables = rows[1].tables
-            tables.save(None)
-            self._target.add_rows(tables.everything())
+            self._target.add_rows(rows[1].everything())
 
     def _notes(self) -> list[str]:
         """The checkpoints beside the source, the one that saw most first."""

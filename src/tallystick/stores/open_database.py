@@ -14,7 +14,7 @@ from tallystick.projections.tables.postgres import TablesInPostgres
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.state.state import State
-from tallystick.stores.open_ledger import OpenLedger
+from tallystick.stores.open_ledger import OpenLedger, scratch
 
 if TYPE_CHECKING:  # psycopg is loaded where a database is opened
     from tallystick.ledger.checkpoint import Keyring
@@ -48,7 +48,7 @@ class OpenDatabase(OpenLedger):
         tables = TablesInPostgres()
         state = State(tables)
         try:
-            ledger = PostgresLedger(self._database, self._name, state, tables, **options)
+            ledger = PostgresLedger(self._database, self._name, state, tables, scratch, **options)
         except BaseException:
             self._close_database()
             raise

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.postgres.connection import Database, LedgerCalls
-from tallystick.ledger.postgres.reader import NOTHING, Head, line_of
+from tallystick.ledger.postgres.reader import NOTHING, Head, fill_rows, line_of
 from tallystick.records.errors import Busy, Damaged, NotFound, Refused
 
-_LINES, _ROWS = 1000, 2000  # that are read, or written, at once
+_LINES = 1000  # that are read at once
 
 
 class ArrivingLedger:
@@ -81,18 +81,7 @@ class ArrivingLedger:
                 raise Damaged(f"event {start} did not arrive at {self.place}; try again")
 
     def add_rows(self, rows: Iterable[tuple[object, ...]]) -> None:
-        part, is_first = list[tuple[object, ...]](), True
-        for row in rows:
-            self._tables.add(str(row[0]))
-            part.append(row)
-            if len(part) == _ROWS:
-                self._add_rows(part, is_first)
-                part, is_first = [], False
-        self._add_rows(part, is_first)
-
-    def _add_rows(self, rows: Sequence[tuple[object, ...]], is_first: bool) -> None:
-        columns = [list(each) for each in zip(*rows, strict=True)] or [[] for _ in range(6)]
-        self._must(self._calls.rows("add_arriving_rows", self._mover, is_first, *columns))
+        self._tables |= fill_rows(self._calls, rows, self._mover)
 
     def open(self, erased: Sequence[fmt.Line], saved: bytes, shape: int, settings: str, notes: Sequence[str]) -> None:
         sizes = [int(note.split("\n", 2)[1]) for note in notes]

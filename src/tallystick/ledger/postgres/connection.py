@@ -60,8 +60,7 @@ _TAKES = {
     "lines_of": "bigint[]",
     "write": "bigint text integer integer bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[]"
              " bytea[] bigint[] rows",
-    "write_rows": "rows",
-    "clear_rows": "",
+    "fill_rows": "uuid boolean text[] bytea[] bytea[] text[] bigint[] bigint[]",
     "keep_checkpoint": "bigint text",
     "checkpoints_of": "",
     "read_settings": "",
@@ -71,7 +70,6 @@ _TAKES = {
     "move_away": "bigint text text",
     "begin_arriving": "bigint text text uuid",
     "add_arriving": "uuid bigint text text text bigint bytea[] bytea[]",
-    "add_arriving_rows": "uuid boolean text[] bytea[] bytea[] text[] bigint[] bigint[]",
     "finish_arriving": "uuid bigint text bytea integer text[] bigint[] text bigint[] text[]",
     "forget_erasure": "bigint",
 }

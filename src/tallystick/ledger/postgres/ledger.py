@@ -22,10 +22,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
@@ -47,7 +47,16 @@ from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line, moved_away
 from tallystick.ledger.lock import HeadPin, Pins
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.postgres.connection import Database, Lost, Unanswered
-from tallystick.ledger.postgres.reader import Head, Kept, Looked, PostgresReader, StateRows, digest_of, line_of
+from tallystick.ledger.postgres.reader import (
+    Head,
+    Kept,
+    Looked,
+    PostgresReader,
+    StateRows,
+    digest_of,
+    fill_rows,
+    line_of,
+)
 from tallystick.ledger.protocol import Decide
 from tallystick.records.clock import Clock, read_clock
 from tallystick.records.errors import Busy, Damaged, NotWritable, OutcomeUnknown, Refused
@@ -57,9 +66,20 @@ if TYPE_CHECKING:
     from tallystick.records.status import Destruction
 
 _ATTEMPTS = 4  # the last of them under the lock
-_SPILL = 20_000  # changed rows that are written at once, where all are made again
+_SPILL = 5_000  # lines, after which the rows of a fold are written if they are many
 
 
+class ScratchRows(Protocol):
+    """The rows of an empty state, on this machine."""
+
+    def spill(self) -> None:
+        """Write those that are in memory, if they are many."""
+
+    def everything(self) -> Iterable[tuple[object, ...]]:
+        """All of them: table, key, value, events, since, until."""
+
+
+Scratch = Callable[[], AbstractContextManager[tuple[Folded, ScratchRows]]]
 Requests = list[tuple[str, int, int]]  # the key of each, and its first and last event
 
 
@@ -71,17 +91,17 @@ class PostgresLedger(PostgresReader):
     """The one long-lived handle of a process on a ledger. `protocol.Ledger` says what its calls promise."""
 
     def __init__(
-        self, database: Database, name: str, state: Folded, rows: StateRows, *, by: str = "python:local",
-        durability: str = "full", clock: Clock | None = None, read_only: bool = False, pins: Pins | None = None,
-        head: HeadPin | None = None, begin_with: Mapping[str, Any] | None = None, before: Before | None = None,
-        then: Then | None = None,
+        self, database: Database, name: str, state: Folded, rows: StateRows, scratch: Scratch, *,
+        by: str = "python:local", durability: str = "full", clock: Clock | None = None, read_only: bool = False,
+        pins: Pins | None = None, head: HeadPin | None = None, begin_with: Mapping[str, Any] | None = None,
+        before: Before | None = None, then: Then | None = None,
     ) -> None:  # fmt: skip
         """Open the ledger of that name, which its owner has made; `begin_with` goes into its first line. Without a
-        `clock`, the time is the database's."""
+        `clock`, the time is the database's. In a `scratch` all rows are made again, if that is needed."""
         if durability not in ("full", "group"):
             raise Refused(f"durability is 'full' or 'group', not {durability!r}")
         self.by, self.durability, self._clock = fmt.check_by(by), durability, clock
-        self._begin_with, self._then = begin_with, then
+        self._begin_with, self._then, self._scratch = begin_with, then, scratch
         self._drafts, self._shared = Drafts(state, self._time, before), SharedWrite(self, self._write_all)
         self._batch: list[Pending] | None = None
         self._batch_owner, self._asked = 0, Requests()  # the requests in the batch that have a key of their own
@@ -447,18 +467,16 @@ class PostgresLedger(PostgresReader):
             with self._locked():
                 self._rebuild()
             return
-        head = self.head
-        self._calls.rows("clear_rows")
-        self._rows.follow(())
-        standing, tree = LedgerMetadata(), Range()
-        for line in self.lines():
-            fold_line(self._sound(line), self.state, standing)
-            tree.append(leaf_hash(line.slice))
-            if self._rows.changes() > _SPILL:
-                self._calls.rows("write_rows", *self._rows.arrays())
-                self._rows.written(None)
-        if (tree.root(), standing.ledger) != (self._tree.root(), self.standing.ledger):
-            raise Damaged(f"the lines of {self.place} are not those of its head; run `tallystick check`")
+        head, standing, tree = self.head, LedgerMetadata(), Range()
+        with self._scratch() as (state, rows):
+            for line in self.lines():
+                fold_line(self._sound(line), state, standing)
+                tree.append(leaf_hash(line.slice))
+                if line.seq % _SPILL == 0:
+                    rows.spill()
+            if (tree.root(), standing.ledger) != (self._tree.root(), self.standing.ledger):
+                raise Damaged(f"the lines of {self.place} are not those of its head; run `tallystick check`")
+            self._rows.follow(fill_rows(self._calls, rows.everything()))
         self.standing, self._tree = standing, tree
         self.state.begin()
         self._record(Lines([], [], [], [], [], *head), [], erased=[-1])

@@ -12,7 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from uuid import UUID
 
 import orjson
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from tallystick.records.status import ChainFile
 
 _A_MOMENT = 1.0  # seconds
+_FILLED = 2000  # rows that are written at once, where all are made again
 _WAY_OUT = "put the newest copy of its database in place"
 _CHUNKS = 64, 1000  # lines that are read at once: the first time, and then
 
@@ -353,3 +356,16 @@ def line_of(head: bytes, data: bytes, hashed: bytes = b"") -> bytes:
 def digest_of(request: str) -> bytes:
     """What is kept of a request's key, which may be anybody's words."""
     return sha256(request.encode()).digest()
+
+
+def fill_rows(calls: LedgerCalls, rows: Iterable[tuple[object, ...]], mover: UUID | None = None) -> set[str]:
+    """Put these in place of all rows of the state, and return their tables: by who moves lines there, or else in a
+    transaction that has locked the head."""
+    tables, is_first, rows = set[str](), True, iter(rows)
+    while (part := list(islice(rows, _FILLED))) or is_first:
+        tables.update(str(row[0]) for row in part)
+        columns = [list(each) for each in zip(*part, strict=True)] or [[] for _ in range(6)]
+        if calls.rows("fill_rows", mover, is_first, *columns) != [(True,)]:
+            raise Busy(f"another process is moving a memory to {calls.database.place}; wait until it is done")
+        is_first = False
+    return tables

@@ -418,28 +418,34 @@ BEGIN
   RETURN QUERY SELECT 'written', at + 1, at + cardinality(slices);
 END $$;
 
--- The same rows by themselves, where all are made again.
-CREATE FUNCTION write_rows(
-  l uuid, pass text, rewritten_tab text[], rewritten_key bytea[],
-  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
-  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
-) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+-- Add rows of the state, as they are after the last line: past ones have `until`. The first call removes what is there.
+-- Without a mover, in a transaction that has locked the head. False, if somebody else moves lines here.
+CREATE FUNCTION fill_rows(
+  l uuid, pass text, by_mover uuid, is_first boolean,
+  tab text[], key bytea[], value bytea[], seqs text[], since bigint[], until bigint[]
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
 BEGIN
   PERFORM tallystick.enter(l, pass);
-  PERFORM tallystick.put_rows(
-    l, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
-    plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
-  );
-END $$;
-
--- Remove all rows of the state, in a transaction that makes them again.
-CREATE FUNCTION clear_rows(l uuid, pass text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
-  PERFORM tallystick.enter(l, pass);
-  DELETE FROM tallystick.state_row r WHERE r.ledger = l;
-  DELETE FROM tallystick.state_past r WHERE r.ledger = l;
+  PERFORM 1 FROM tallystick.heads h
+    WHERE h.ledger = l AND CASE h.state WHEN 'arriving' THEN h.mover = by_mover ELSE by_mover IS NULL END FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF is_first THEN
+    DELETE FROM tallystick.state_row r WHERE r.ledger = l;
+    DELETE FROM tallystick.state_past r WHERE r.ledger = l;
+  END IF;
+  INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs, since)
+    SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since
+    FROM unnest(tab, key, value, seqs, since, until) AS u (tab, key, value, seqs, since, until)
+    WHERE u.until IS NULL ON CONFLICT DO NOTHING;
+  INSERT INTO tallystick.state_past (ledger, tab, key, value, seqs, since, until)
+    SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since, u.until
+    FROM unnest(tab, key, value, seqs, since, until) AS u (tab, key, value, seqs, since, until)
+    WHERE u.until IS NOT NULL ON CONFLICT DO NOTHING;
+  RETURN true;
 END $$;
 
 CREATE FUNCTION keep_checkpoint(l uuid, pass text, of_size bigint, of_note text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
@@ -578,34 +584,6 @@ BEGIN
   RETURN true;
 END $$;
 
--- Add rows of the state, as they are after the last line: past ones have `until`. The first call removes what is there.
-CREATE FUNCTION add_arriving_rows(
-  l uuid, pass text, by_mover uuid, is_first boolean,
-  tab text[], key bytea[], value bytea[], seqs text[], since bigint[], until bigint[]
-) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
-BEGIN
-  PERFORM tallystick.enter(l, pass);
-  PERFORM 1 FROM tallystick.heads h WHERE h.ledger = l AND h.state = 'arriving' AND h.mover = by_mover FOR UPDATE;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
-  IF is_first THEN
-    DELETE FROM tallystick.state_row r WHERE r.ledger = l;
-    DELETE FROM tallystick.state_past r WHERE r.ledger = l;
-  END IF;
-  INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs, since)
-    SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since
-    FROM unnest(tab, key, value, seqs, since, until) AS u (tab, key, value, seqs, since, until)
-    WHERE u.until IS NULL ON CONFLICT DO NOTHING;
-  INSERT INTO tallystick.state_past (ledger, tab, key, value, seqs, since, until)
-    SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since, u.until
-    FROM unnest(tab, key, value, seqs, since, until) AS u (tab, key, value, seqs, since, until)
-    WHERE u.until IS NOT NULL ON CONFLICT DO NOTHING;
-  RETURN true;
-END $$;
-
 -- Open a ledger that has arrived, all or nothing. The data of `erased` lines was erased elsewhere after it came here: it
 -- is hidden now, and destroyed by the next sweep. Doing it twice is the same as doing it once.
 CREATE FUNCTION finish_arriving(
@@ -651,6 +629,6 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tallystick FROM PUBLIC;
 GRANT USAGE ON SCHEMA tallystick TO tallystick_app;
 GRANT SELECT ON events, heads, state_row, state_past, requests, checkpoints, settings TO tallystick_app;
 GRANT EXECUTE ON FUNCTION mine, enter, find_ledger, look, rows_by_key, keys_in, count_in, rows_in, row_steps,
-  keys_ever, lines_in, lines_of, write, write_rows, clear_rows, keep_checkpoint, checkpoints_of, read_settings,
-  write_settings, destroyed_erasures, other_place, move_away, begin_arriving, add_arriving, add_arriving_rows,
+  keys_ever, lines_in, lines_of, write, fill_rows, keep_checkpoint, checkpoints_of, read_settings,
+  write_settings, destroyed_erasures, other_place, move_away, begin_arriving, add_arriving,
   finish_arriving, forget_erasure TO tallystick_app;

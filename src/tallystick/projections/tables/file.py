@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from mmap import mmap
 from pathlib import Path
@@ -258,6 +258,11 @@ class StateFile:
                 self.tables.is_bad = True
 
     # -- writing -----------------------------------------------------------------------------------------------------
+
+    def everything(self) -> Iterator[tuple[object, ...]]:
+        """Every row, now and past: table, key, value, events, since, until."""
+        self.tables.save(None)
+        return self.tables.everything()
 
     def spill(self) -> None:
         if self.tables.changes() > _MANY:

@@ -123,7 +123,7 @@ class TablesInPostgres(RowTables):
         super().written(position)
 
     def arrays(self) -> list[list[Any]]:
-        """What is not written yet, in the order of the parameters of `write_rows`. Several values of one row take
+        """What is not written yet, in the order of the parameters of `put_rows`. Several values of one row take
         turns, so that no statement changes a row twice."""
         writes = self.writes()
         kept = [row for each in writes for row in each.kept]
