@@ -97,8 +97,8 @@ def _moment(said: datetime | str) -> datetime:
 
 
 @contextmanager
-def told(person: Person, embedder: str | None) -> Iterator[Memory]:
-    """A memory that was told all of it, each at its time. Its clock now stands at the time of the questions."""
+def memory_of(person: Person, embedder: str | None) -> Iterator[Memory]:
+    """A memory with all of it, each remembered at its time. Its clock now stands at the time of the questions."""
     at = _moment(person.memories[0]["at"])
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -178,7 +178,7 @@ def main() -> None:
     embedder = f"onnx:{given.model}" if given.model else None
     every: list[Verdict] = []
     for person in people(given.files):
-        with told(person, embedder) as memory:
+        with memory_of(person, embedder) as memory:
             every += judged(person, by_recall(memory))
     print(table(every))
     for each in every if given.list else ():

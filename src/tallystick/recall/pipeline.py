@@ -37,10 +37,12 @@ from tallystick.recall.vectors import Vectors, VectorSearch
 from tallystick.records.recall import Frame, Hit, NearMiss, RecallResult
 from tallystick.text.recall_words import stem, telling, words
 
+RULES = 1  # their version, which receipts keep: fill
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits, and of what a frame's floor leaves out
 _NEIGHBOURS = 3  # served after what answers
 _ONLY_RELATED = f"it only belongs together with what answers, and at most {_NEIGHBOURS} such are shown"
+_FILLS = 0.3  # of the best score: so near, a candidate is served after what answers, where there is room
 _NAMED = 20  # of what a frame has no room for, or its window leaves out
 _MOST = 5_000  # hits that are prepared for, however many are wanted
 _TAGGED = 2_000  # that a frame looks at for their tags alone; of what it guarantees, it looks at all
@@ -60,7 +62,11 @@ class Ask:
     floor: float | None = None  # None: the one that was learned
     explain: bool = False
     by_words: bool = False  # without vectors
-    drop: frozenset[str] = frozenset()  # signals that are left out, to see what they are worth
+    drop: frozenset[str] = frozenset()  # signals and rules that are left out, to see what they are worth
+    rules: int = RULES  # the version of the rules; an answer from before there were any is repeated with 0
+
+    def goes_by(self, rule: str) -> bool:
+        return self.rules > 0 and rule not in self.drop
 
 
 class Neighbour(NamedTuple):
@@ -205,6 +211,13 @@ class Ranking:
                 ]
         return made
 
+    def rest(self, hits: Sequence[Hit], count: int, scale: float) -> list[Hit]:
+        """What comes next, once something answers: it scores no higher than `hits`, which are served already."""
+        shown, least = {hit.block for hit in hits}, min(hit.score for hit in hits)
+        near = _FILLS * self.scores[self.order[0]]
+        places = [p for p in self.order if self.scores[p] >= near and self.measured.blocks[p] not in shown][:count]
+        return [replace(hit, score=min(hit.score, least)) for hit in self.hits(places, scale)]
+
 
 def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> RecallResult:
     """Answer with at most `k` hits. If the best does not reach the floor there are none, and the nearest are named."""
@@ -223,6 +236,8 @@ def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0)
     if len(hits) < ask.k:
         near = [each for each in ranking.neighbours(places) if each.place not in ranking.outside]
         hits += ranking.related(near[:_NEIGHBOURS], hits, scale)
+    if len(hits) < ask.k and ask.frame is None and ask.goes_by("fill"):
+        hits += ranking.rest(hits, ask.k - len(hits), scale)
     nearly = _nearly(index, ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
     return RecallResult(

@@ -1,0 +1,82 @@
+"""The rules of recall: what they serve beside what resembles the question most, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from tallystick import Memory
+from tallystick.records.recall import Hit, Receipt
+
+
+class Days:
+    """A clock that stands where a test puts it: on a day of May 2026."""
+
+    def __init__(self) -> None:
+        self.day = 1
+
+    def __call__(self) -> datetime:
+        return datetime(2026, 5, self.day, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def days() -> Days:
+    return Days()
+
+
+@pytest.fixture
+def dated(tmp_path, days) -> Iterator[Memory]:
+    with Memory(tmp_path / "memory", clock=days) as memory:
+        yield memory
+
+
+def texts(hits: list[Hit]) -> list[str]:
+    return [hit.text for hit in hits]
+
+
+# -- fill --------------------------------------------------------------------------------------------------------------
+
+HARBOUR = (
+    "Wren runs the ferry to the island", "The ferry leaves from pier four at dawn",
+    "Wren keeps a parrot called Biscuit",
+    "The pier is closed for repairs until June", "Tickets for the island are sold in the old lighthouse",
+    "The lighthouse keeper is a cousin of Wren", "Sheep graze on the northern shore",
+)  # fmt: skip
+ASKED = "What is the parrot of Wren called?"
+ANSWER, BESIDE = HARBOUR[2], HARBOUR[5]
+
+
+@pytest.fixture
+def harbour(dated):
+    for text in HARBOUR:
+        dated.remember(text)
+    return dated
+
+
+def test_once_something_answers_what_is_near_follows_and_scores_no_higher(harbour):
+    hits = harbour.recall(ASKED)
+
+    assert texts(hits) == [ANSWER, BESIDE], "what has little to do with it is left out"
+    assert hits[0].score >= hits[1].score
+    assert texts(harbour.recall(ASKED, k=1)) == [ANSWER]
+
+
+def test_where_nothing_answers_nothing_follows(harbour):
+    assert harbour.recall("Who wrote Hamlet?") == []
+
+
+def test_an_answer_from_before_there_were_rules_is_repeated_without_them(harbour):
+    asked = {"asked": {}, "question": ASKED}
+    today = harbour.receipts.get(harbour.recall(ASKED, receipt=True, keep_question=True).receipt)
+    assert today.asked == {"rules": 1}
+    assert harbour.replay(today.id).is_the_same
+
+    kept = {name: getattr(today, name) for name in ("at", "head", "k", "user", "embedder")}
+    old = Receipt.made(hits=today.hits[:1], **kept, **asked)
+    harbour.receipts.keep(old)
+
+    again = harbour.replay(old.id)
+    assert again.is_the_same, again.differs
+    assert texts(again.again) == [ANSWER]
