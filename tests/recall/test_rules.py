@@ -80,3 +80,42 @@ def test_an_answer_from_before_there_were_rules_is_repeated_without_them(harbour
     again = harbour.replay(old.id)
     assert again.is_the_same, again.differs
     assert texts(again.again) == [ANSWER]
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def workshop(dated, days):
+    for day, text in (
+        (5, "The lathe lost its belt and threw sparks"),
+        (6, "What went wrong with the glue: it was two years old"),
+        (12, "Sparks from the grinder burned a hole in the sheet"),
+        (13, "The loom must go back to Hedda by 22 May"),
+        (14, "Somebody from the guild comes to measure the loom"),
+    ):
+        days.day = day
+        dated.remember(text)
+    days.day = 16  # a Saturday
+    return dated
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [("What went wrong on 5 May?", "The lathe lost"), ("What went wrong last Tuesday?", "Sparks from"),
+     ("What must go next Friday?", "The loom must"), ("What must be done by 22 May?", "The loom must"),
+     ("What went wrong?", "What went wrong with the glue")],
+)  # fmt: skip
+def test_what_was_said_or_is_due_on_the_day_that_is_asked_for_comes_first(workshop, asked, first):
+    assert texts(workshop.recall(asked))[0].startswith(first)
+
+
+def test_a_question_that_asks_when_something_was_is_not_about_the_day_that_it_names(workshop):
+    assert texts(workshop.recall("When did the lathe lose its belt, was it on 12 May?"))[0].startswith("The lathe lost")
+
+
+def test_a_day_of_the_coming_year_is_the_next_one_though_no_year_is_named(dated, days):
+    days.day = 3
+    dated.remember("The stove inspector called")
+    dated.remember("The stove is inspected on 9 January")
+    assert texts(dated.recall("What happens to the stove on 9 January?"))[0].endswith("9 January")

@@ -33,11 +33,12 @@ from tallystick.recall.question import Question, take_apart
 from tallystick.recall.render import named
 from tallystick.recall.signals import Measured, measure
 from tallystick.recall.support import State, Support, backing, degrees, proven, support_of, weighed
+from tallystick.recall.times import at_that_time
 from tallystick.recall.vectors import Vectors, VectorSearch
 from tallystick.records.recall import Frame, Hit, NearMiss, RecallResult
 from tallystick.text.recall_words import stem, telling, words
 
-RULES = 1  # their version, which receipts keep: fill
+RULES = 1  # their version, which receipts keep: fill, time
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits, and of what a frame's floor leaves out
 _NEIGHBOURS = 3  # served after what answers
@@ -288,8 +289,9 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     alike = weighed(LIKENESS, likeness, support) * base
     floors, plain_floors = put.floors(index, ask, kind)
     plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
-    plainly = order = _in_order(alike * proof, measured.blocks)
-    scores, judged, outside = alike * proof, plain, frozenset[int]()
+    plain_scores = ruled(ask, put.question, alike * proof, found, states)
+    plainly = order = _in_order(plain_scores, measured.blocks)
+    scores, judged, outside = plain_scores, plain, frozenset[int]()
     if ask.frame is not None:
         outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)
         inside = np.ones(len(measured.blocks), dtype=np.bool_)
@@ -306,6 +308,23 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
         put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
         judged, plainly, plain, recalled, answering, frozenset(guaranteed) & found.sources.keys(), outside,
     )  # fmt: skip
+
+
+_BY_TIME = 1.0  # of the best score: what the time that a question names is worth
+
+
+def ruled(
+    ask: Ask, question: Question, scores: NDArray[np.float64], found: Candidates, states: Mapping[str, State]
+) -> NDArray[np.float64]:  # fmt: skip
+    """The scores by the rules of recall; the best stays as high as it was."""
+    top = float(scores.max(initial=0.0))
+    if top <= 0:
+        return scores
+    moved = scores.copy()
+    if ask.goes_by("time") and question.spans:
+        texts = [states[block].content for block in found.sources]
+        moved += _BY_TIME * top * at_that_time(question, list(found.sources.values()), texts, ask.now)
+    return moved * (top / float(moved.max()))
 
 
 @dataclass(frozen=True, slots=True)
