@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from tallystick import Memory
-from tallystick.records.recall import Hit, Receipt
+from tallystick.records.recall import Hit, Query, Receipt
 
 
 class Days:
@@ -30,6 +31,13 @@ def days() -> Days:
 def dated(tmp_path, days) -> Iterator[Memory]:
     with Memory(tmp_path / "memory", clock=days) as memory:
         yield memory
+
+
+def answer_without(memory: Memory, rule: str, asked: str) -> list[str]:
+    """What recall would serve without one of its rules."""
+    service = memory._services.recall
+    ask = service.asking(Query(asked, memory.user))
+    return texts(service.answered(replace(ask, drop=frozenset({rule}))))
 
 
 def texts(hits: list[Hit]) -> list[str]:
@@ -119,3 +127,73 @@ def test_a_day_of_the_coming_year_is_the_next_one_though_no_year_is_named(dated,
     dated.remember("The stove inspector called")
     dated.remember("The stove is inspected on 9 January")
     assert texts(dated.recall("What happens to the stove on 9 January?"))[0].endswith("9 January")
+
+
+# -- newer -------------------------------------------------------------------------------------------------------------
+
+FEE, RAISED = "The fee for the sailing club is 120 a year", "The sailing club has put up the fee, 150 a year now"
+
+
+@pytest.fixture
+def club(dated, days):
+    for day, text in (
+        (2, FEE), (3, "The rowing club asks 80 a year"), (4, "Regatta training is on Tuesday in the small bay"),
+        (9, RAISED), (10, "Regatta training moved to Thursday, same bay"), (11, "Nobody likes the club bar"),
+    ):  # fmt: skip
+        days.day = day
+        dated.remember(text)
+    days.day = 20
+    return dated
+
+
+@pytest.mark.parametrize(
+    ("asked", "newer", "older"),
+    [("What is the fee for the sailing club a year?", RAISED, FEE),
+     ("On which day is regatta training in the small bay?", "Regatta training moved", "Regatta training is")],
+)  # fmt: skip
+def test_the_newer_of_two_statements_of_one_thing_comes_first_and_says_so(club, asked, newer, older):
+    before = answer_without(club, "newer", asked)
+    assert before[0].startswith(older), "the older one is not more like the question: this shows nothing"
+
+    hits = club.recall(asked)
+
+    first, then = [next(at for at, hit in enumerate(hits) if hit.text.startswith(text)) for text in (newer, older)]
+    assert (first, then > first) == (0, True)
+    assert f"newer than {hits[then].id}" in hits[0].why
+    assert hits[0].score >= hits[then].score
+
+
+@pytest.mark.parametrize(
+    "asked", ["What was the fee for the sailing club a year before?", "What was the fee for the sailing club on 2 May?"]
+)  # fmt: skip
+def test_what_was_before_is_answered_with_what_was_before(club, asked):
+    assert texts(club.recall(asked))[0] == FEE
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "asked"),
+    [("Room 4 holds twelve chairs", "Room 9 holds twenty tables", "How many chairs does room 4 hold?"),
+     ("Jill pays 40 for the mooring", "The bay has a new crane now", "How much does Jill pay for the mooring?"),
+     ("The mast is 9 m high", "The mast is now at the joiner", "How high is the mast?")],
+)  # fmt: skip
+def test_what_is_newer_and_says_nothing_of_what_is_asked_passes_nothing(dated, days, one, other, asked):
+    dated.remember(one)
+    days.day = 8
+    dated.remember(other)
+    assert texts(dated.recall(asked))[0] == one
+
+
+def test_a_turn_of_a_conversation_replaces_no_other(dated, days):
+    for speaker, text in (("ann", FEE), ("bert", RAISED)):
+        dated.observe(text, session="s", agent=speaker)
+    assert texts(dated.recall("What is the fee for the sailing club a year?"))[0] == FEE
+
+
+def test_a_page_of_the_web_replaces_no_persons_word(dated, days):
+    dated.remember(FEE)
+    days.day = 8
+    late = dated.remember(RAISED, trust="web")
+    for review in dated.reviews.waiting():
+        dated.reviews.approve(review.id)
+    assert {late.text} <= set(texts(dated.recall("What is the fee for the sailing club a year?"))), "it is not approved"
+    assert texts(dated.recall("What is the fee for the sailing club a year?"))[0] == FEE

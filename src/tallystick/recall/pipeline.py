@@ -25,10 +25,12 @@ from tallystick.projections.index.file import IndexFile, must_be_recorded
 from tallystick.projections.index.rows import BACK, STANDARD, WITHHELD, Source, is_constitutional
 from tallystick.projections.index.search import NOW, Scope, SourceRow, count_of, count_on
 from tallystick.projections.index.segmentation import has_no_spaces
+from tallystick.projections.vectors.rows import steady
 from tallystick.recall.candidates import POOL, Bond, Candidates, Gathering, Visible
 from tallystick.recall.filters import Filters, bears, tags_of
 from tallystick.recall.fusion import Floors, Judged, floor_of, floor_of_beliefs, judge, similarity
 from tallystick.recall.index_cache import IndexCache, View, edges_of
+from tallystick.recall.newer import REACH, Statement, newer_first
 from tallystick.recall.question import Question, take_apart
 from tallystick.recall.render import named
 from tallystick.recall.signals import Measured, measure
@@ -38,7 +40,7 @@ from tallystick.recall.vectors import Vectors, VectorSearch
 from tallystick.records.recall import Frame, Hit, NearMiss, RecallResult
 from tallystick.text.recall_words import stem, telling, words
 
-RULES = 1  # their version, which receipts keep: fill, time
+RULES = 1  # their version, which receipts keep: fill, time, newer
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits, and of what a frame's floor leaves out
 _NEIGHBOURS = 3  # served after what answers
@@ -109,6 +111,7 @@ class Ranking:
     answering: frozenset[int]  # what may be an answer at all: there, or as something that bears on the frame's task
     guaranteed: frozenset[str]
     outside: frozenset[int]  # what the frame's window does not reach
+    newer: dict[int, int]  # the places that passed an older statement of the same thing, with its place
 
     @property
     def fit(self) -> float:
@@ -182,8 +185,10 @@ class Ranking:
     def hits(self, places: Iterable[int], scale: float = 1.0) -> list[Hit]:
         """Hits for some candidates; another spelling of a text is a hit of its own."""
         made: list[Hit] = []
-        chosen = {self.measured.blocks[place]: place for place in places}
-        whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
+        blocks = self.measured.blocks
+        chosen = {blocks[place]: place for place in places}
+        older = {block: blocks[self.newer[place]] for block, place in chosen.items() if place in self.newer}
+        whole = self.view.whole({each: self.found.sources[each] for each in (*chosen, *older.values())}, self.scope)
         measured = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
         columns = {"similarity": self.likeness, **measured, **self.support._asdict()}
         unchecked = [block for block in chosen if block not in self.view.checked]
@@ -195,7 +200,9 @@ class Ranking:
             signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
             said, is_now = self.states[block].content, self.scope.at >= NOW
-            made += hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
+            hits = hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
+            why = f"; newer than {_name(whole[older[block]][0])}" if block in older else ""
+            made += [replace(hit, why=hit.why + why) for hit in hits]
         return made
 
     def related(self, neighbours: Iterable[Neighbour], hits: Sequence[Hit], scale: float = 1.0) -> list[Hit]:
@@ -289,9 +296,9 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     alike = weighed(LIKENESS, likeness, support) * base
     floors, plain_floors = put.floors(index, ask, kind)
     plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
-    plain_scores = ruled(ask, put.question, alike * proof, found, states)
-    plainly = order = _in_order(plain_scores, measured.blocks)
-    scores, judged, outside = plain_scores, plain, frozenset[int]()
+    ruled, newer = put.ruled(ask, alike * proof, found, states)
+    plainly = order = _in_order(ruled, measured.blocks)
+    scores, judged, outside = ruled, plain, frozenset[int]()
     if ask.frame is not None:
         outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)
         inside = np.ones(len(measured.blocks), dtype=np.bool_)
@@ -307,24 +314,11 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     return Ranking(
         put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
         judged, plainly, plain, recalled, answering, frozenset(guaranteed) & found.sources.keys(), outside,
+        newer,
     )  # fmt: skip
 
 
 _BY_TIME = 1.0  # of the best score: what the time that a question names is worth
-
-
-def ruled(
-    ask: Ask, question: Question, scores: NDArray[np.float64], found: Candidates, states: Mapping[str, State]
-) -> NDArray[np.float64]:  # fmt: skip
-    """The scores by the rules of recall; the best stays as high as it was."""
-    top = float(scores.max(initial=0.0))
-    if top <= 0:
-        return scores
-    moved = scores.copy()
-    if ask.goes_by("time") and question.spans:
-        texts = [states[block].content for block in found.sources]
-        moved += _BY_TIME * top * at_that_time(question, list(found.sources.values()), texts, ask.now)
-    return moved * (top / float(moved.max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +354,36 @@ class _Put:
             nearest_alone(found, states, ask.scope)
             states = with_use(self.seen.index, states, ask.scope)
         return found, states
+
+    def ruled(
+        self, ask: Ask, scores: NDArray[np.float64], found: Candidates, states: Mapping[str, State]
+    ) -> tuple[NDArray[np.float64], dict[int, int]]:  # fmt: skip
+        """The scores by the rules of recall, the best as high as it was; and which place passed an older statement."""
+        top, newer = float(scores.max(initial=0.0)), dict[int, int]()
+        if top <= 0 or not self.question.words:
+            return scores, newer
+        moved, blocks, sources = scores.copy(), list(found.sources), list(found.sources.values())
+        if ask.goes_by("time") and self.question.spans:
+            texts = [states[block].content for block in blocks]
+            moved += _BY_TIME * top * at_that_time(self.question, sources, texts, ask.now)
+        if ask.goes_by("newer"):
+            best = _in_order(moved, blocks)[:REACH]
+            statements = [Statement.of(sources[place][0], states[blocks[place]].content) for place in best]
+            spelled = {stem(word): word for place in best for word in telling(states[blocks[place]].content)}
+            rare = dict(zip(spelled, self.seen.rarity(spelled.values(), ask.scope), strict=True))
+            near = self.nearness([blocks[place] for place in best])
+            newer = newer_first(self.question, moved, best, statements, near, rare, ask.now)
+        return moved * (top / float(moved.max())), newer
+
+    def nearness(self, blocks: Sequence[str]) -> NDArray[np.float32]:
+        """How near the vectors of some blocks are to one another; 0 without them."""
+        near = np.zeros((len(blocks), len(blocks)), dtype=np.float32)
+        if self.vectors is not None:
+            rows = self.vectors.file.rows.first_of(blocks)[0]
+            has = np.flatnonzero(rows >= 0)
+            vectors = np.asarray(self.vectors.file.matrix)[rows[has]]
+            near[np.ix_(has, has)] = steady(vectors, vectors.T)
+        return near
 
     def goes_by_words(self, ask: Ask) -> bool:
         """True for a question by words alone, or in words that say nothing: it gets whatever has one of them."""
