@@ -72,6 +72,11 @@ def test_it_must_be_of_the_same_thing(text: str) -> None:
     assert not passes(statement(text, 9), statement(OLD, 2), near=0.1)
 
 
+def test_the_same_value_is_no_correction_but_where_a_change_is_said() -> None:
+    assert not passes(statement("The fee for the rowing club is 120 a year", 9), statement(OLD, 2))
+    assert passes(statement("The fee for the sailing club is now for families, 120 a year", 9), statement(OLD, 2))
+
+
 def test_an_instruction_is_passed_only_by_another_or_by_a_change() -> None:
     standing = statement(OLD, 2, standing=1)
     assert not passes(statement(NEW, 9), standing)

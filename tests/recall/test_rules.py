@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tallystick import Memory
+from tallystick.recall.topic import topic_of
 from tallystick.records.recall import Hit, Query, Receipt
 
 
@@ -159,7 +160,7 @@ def test_the_newer_of_two_statements_of_one_thing_comes_first_and_says_so(club, 
 
     first, then = [next(at for at, hit in enumerate(hits) if hit.text.startswith(text)) for text in (newer, older)]
     assert (first, then > first) == (0, True)
-    assert f"newer than {hits[then].id}" in hits[0].why
+    assert f"newer than what was said on {hits[then].at[:10]}" in hits[0].why
     assert hits[0].score >= hits[then].score
 
 
@@ -197,3 +198,63 @@ def test_a_page_of_the_web_replaces_no_persons_word(dated, days):
         dated.reviews.approve(review.id)
     assert {late.text} <= set(texts(dated.recall("What is the fee for the sailing club a year?"))), "it is not approved"
     assert texts(dated.recall("What is the fee for the sailing club a year?"))[0] == FEE
+
+
+# -- list --------------------------------------------------------------------------------------------------------------
+
+OF_JUNA = (
+    "Juna Weiss repairs the clocks in the tower", "Coffee with Juna on Monday", "We owe Juna for the brass screws",
+    "Weiss is on holiday in July",
+)  # fmt: skip
+OF_OTHERS = ("The tower clock strikes twice at noon", "Brass screws are in the second drawer", "Otto sells clocks")
+
+
+@pytest.fixture
+def tower(dated):
+    for text in (*OF_JUNA, *OF_OTHERS):
+        dated.remember(text)
+    dated.remember("She dislikes loud bells", about="person-juna")
+    dated.observe("The spring of the old clock is broken again.", session="tower", agent="Juna")
+    return dated
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["Tell me about Juna Weiss", "what do we know about Juna Weiss?", "Juna Weiss - everything please",
+     "everything you have on juna weiss", "Who is Juna Weiss?", "Juna Weiss, remind me", "brief me on Juna Weiss"],
+)  # fmt: skip
+def test_all_of_a_topic_is_served_and_what_it_said_after_what_is_said_of_it(tower, asked):
+    hits = texts(tower.recall(asked, k=6))
+
+    assert set(hits[:5]) == {*OF_JUNA, "She dislikes loud bells"}
+    assert hits[5].startswith("The spring of")
+    assert set(texts(tower.recall(asked, k=9))).isdisjoint(OF_OTHERS), "others are left out"
+
+
+def test_a_topic_that_is_known_is_never_refused(tower):
+    tower.remember("met Pia at the fair")
+    assert answer_without(tower, "list", "tell me about Pia") == []
+
+    hits = tower.recall("tell me about Pia")
+
+    assert texts(hits) == ["met Pia at the fair"]
+    assert hits.fit >= hits.floor > 0
+
+
+@pytest.mark.parametrize(
+    "asked", ["Tell me about the Titanic", "What do we know about Juna's aunt in Peru?", "everything on brass trumpets"]
+)  # fmt: skip
+def test_what_is_not_known_is_no_topic(tower, asked):
+    assert texts(tower.recall(asked)) == answer_without(tower, "list", asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "topic"),
+    [("Tell me about the old mill", ("old", "mill")), ("What do I know about Dr Okoro?", ("okoro",)),
+     ("mill, all we know", ("mill",)), ("who is Bo and what does she want?", ("bo",)), ("who is late?", ()),
+     ("What did Bo say about the mill?", ()), ("Who runs the mill?", ()), ("what have you", ()),
+     ("tell me everything that we know about the mill, the dam, the road", ("mill",)),
+     ("tell me about how one builds a mill out of stone and wood", ())],
+)  # fmt: skip
+def test_the_topic_of_a_question(asked, topic):
+    assert topic_of(asked) == topic

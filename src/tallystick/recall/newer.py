@@ -18,7 +18,7 @@ from tallystick.projections.index.search import SourceRow
 from tallystick.recall.question import Question
 from tallystick.text.dates.find import Span
 from tallystick.text.recall_words import stem, telling
-from tallystick.text.values import asked_kinds, asks_of_before, kinds_of, says_change
+from tallystick.text.values import asked_kinds, asks_of_before, kinds_of, says_change, values_in
 
 REACH = 14  # the best candidates, of which any may be the newer one
 _OLDER = 6  # and of which any may be the older
@@ -42,12 +42,13 @@ class Statement:
     source: SourceRow
     words: frozenset[str]  # by their stems
     values: frozenset[str]
+    stated: frozenset[str]  # the values themselves
     is_change: bool
 
     @classmethod
     def of(cls, source: SourceRow, text: str) -> Statement:
-        when = source.happened or source.at, source.since_seq
-        return cls(when, source, frozenset(map(stem, telling(text))), kinds_of(text), says_change(text))
+        when, said = (source.happened or source.at, source.since_seq), frozenset(map(stem, telling(text)))
+        return cls(when, source, said, kinds_of(text), values_in(text), says_change(text))
 
 
 def newer_first(
@@ -94,6 +95,8 @@ def _may_pass(newer: Statement, older: Statement, kinds: frozenset[str]) -> bool
     if newer.source.what == older.source.what == "episode":  # what is said later in a conversation replaces nothing
         return False
     if newer.source.trust in _OUTSIDE and newer.source.trust != older.source.trust:
+        return False
+    if newer.stated == older.stated != frozenset() and not newer.is_change:  # of something else, the same
         return False
     return not older.source.standing or newer.source.standing > 0 or newer.is_change
 

@@ -25,22 +25,19 @@ from tallystick.projections.index.file import IndexFile, must_be_recorded
 from tallystick.projections.index.rows import BACK, STANDARD, WITHHELD, Source, is_constitutional
 from tallystick.projections.index.search import NOW, Scope, SourceRow, count_of, count_on
 from tallystick.projections.index.segmentation import has_no_spaces
-from tallystick.projections.vectors.rows import steady
 from tallystick.recall.candidates import POOL, Bond, Candidates, Gathering, Visible
 from tallystick.recall.filters import Filters, bears, tags_of
 from tallystick.recall.fusion import Floors, Judged, floor_of, floor_of_beliefs, judge, similarity
 from tallystick.recall.index_cache import IndexCache, View, edges_of
-from tallystick.recall.newer import REACH, Statement, newer_first
 from tallystick.recall.question import Question, take_apart
 from tallystick.recall.render import named
+from tallystick.recall.rules import VERSION, Rules, in_order
 from tallystick.recall.signals import Measured, measure
 from tallystick.recall.support import State, Support, backing, degrees, proven, support_of, weighed
-from tallystick.recall.times import at_that_time
 from tallystick.recall.vectors import Vectors, VectorSearch
 from tallystick.records.recall import Frame, Hit, NearMiss, RecallResult
 from tallystick.text.recall_words import stem, telling, words
 
-RULES = 1  # their version, which receipts keep: fill, time, newer
 LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits, and of what a frame's floor leaves out
 _NEIGHBOURS = 3  # served after what answers
@@ -66,7 +63,7 @@ class Ask:
     explain: bool = False
     by_words: bool = False  # without vectors
     drop: frozenset[str] = frozenset()  # signals and rules that are left out, to see what they are worth
-    rules: int = RULES  # the version of the rules; an answer from before there were any is repeated with 0
+    rules: int = VERSION  # the version of the rules; an answer from before there were any is repeated with 0
 
     def goes_by(self, rule: str) -> bool:
         return self.rules > 0 and rule not in self.drop
@@ -187,8 +184,8 @@ class Ranking:
         made: list[Hit] = []
         blocks = self.measured.blocks
         chosen = {blocks[place]: place for place in places}
-        older = {block: blocks[self.newer[place]] for block, place in chosen.items() if place in self.newer}
-        whole = self.view.whole({each: self.found.sources[each] for each in (*chosen, *older.values())}, self.scope)
+        older = {block: self.newer[place] for block, place in chosen.items() if place in self.newer}
+        whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
         measured = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
         columns = {"similarity": self.likeness, **measured, **self.support._asdict()}
         unchecked = [block for block in chosen if block not in self.view.checked]
@@ -201,9 +198,13 @@ class Ranking:
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
             said, is_now = self.states[block].content, self.scope.at >= NOW
             hits = hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
-            why = f"; newer than {_name(whole[older[block]][0])}" if block in older else ""
+            why = f"; newer than what was said on {self._day(older[block])}" if block in older else ""
             made += [replace(hit, why=hit.why + why) for hit in hits]
         return made
+
+    def _day(self, place: int) -> str:
+        source = self.found.sources[self.measured.blocks[place]][0]
+        return (source.happened or source.at)[:10]
 
     def related(self, neighbours: Iterable[Neighbour], hits: Sequence[Hit], scale: float = 1.0) -> list[Hit]:
         """Hits for neighbours of `hits`: none of them scores as high as what answers."""
@@ -295,10 +296,11 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     proof = proven(proofs_of(put.seen, found.sources, ask.scope), measured.blocks)
     alike = weighed(LIKENESS, likeness, support) * base
     floors, plain_floors = put.floors(index, ask, kind)
-    plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
-    ruled, newer = put.ruled(ask, alike * proof, found, states)
-    plainly = order = _in_order(ruled, measured.blocks)
-    scores, judged, outside = ruled, plain, frozenset[int]()
+    plain = judge(measured, kind, in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
+    rules = Rules(put.question, ask.goes_by, put.seen, put.vectors, ask.scope, ask.now)
+    ruled = rules.over(alike * proof, measured.blocks, said, [states[block].content for block in measured.blocks])
+    plainly = order = in_order(ruled.scores, measured.blocks)
+    scores, judged, outside = ruled.scores, plain, frozenset[int]()
     if ask.frame is not None:
         outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)
         inside = np.ones(len(measured.blocks), dtype=np.bool_)
@@ -306,19 +308,19 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
         if (limit := float(likeness.max(initial=0.0, where=inside))) > 0:
             likeness = np.minimum(likeness / limit, 1.0)  # among other signals, likeness is relative to the best
         scores = weighed(ask.frame.weights, likeness, support) * base * proof
-        order = _in_order(scores, measured.blocks)
+        order = in_order(scores, measured.blocks)
         leading = np.argsort(-likeness, kind="stable").tolist()
         judged = judge(measured, kind, leading, floors, counts, inside)
-    recalled = put.reached(ask, plain, measured, found)
+    recalled = put.reached(ask, plain, measured, found) | ruled.topic
+    if ruled.topic and plain.fit < plain.floor:
+        plain = plain._replace(best=plainly[0], fit=plain.floor)
+        judged = judged if ask.frame else plain
     answering = recalled if judged is plain else recalled | put.reached(ask, judged, measured, found)
     return Ranking(
         put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
         judged, plainly, plain, recalled, answering, frozenset(guaranteed) & found.sources.keys(), outside,
-        newer,
+        ruled.newer,
     )  # fmt: skip
-
-
-_BY_TIME = 1.0  # of the best score: what the time that a question names is worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,36 +357,6 @@ class _Put:
             states = with_use(self.seen.index, states, ask.scope)
         return found, states
 
-    def ruled(
-        self, ask: Ask, scores: NDArray[np.float64], found: Candidates, states: Mapping[str, State]
-    ) -> tuple[NDArray[np.float64], dict[int, int]]:  # fmt: skip
-        """The scores by the rules of recall, the best as high as it was; and which place passed an older statement."""
-        top, newer = float(scores.max(initial=0.0)), dict[int, int]()
-        if top <= 0 or not self.question.words:
-            return scores, newer
-        moved, blocks, sources = scores.copy(), list(found.sources), list(found.sources.values())
-        if ask.goes_by("time") and self.question.spans:
-            texts = [states[block].content for block in blocks]
-            moved += _BY_TIME * top * at_that_time(self.question, sources, texts, ask.now)
-        if ask.goes_by("newer"):
-            best = _in_order(moved, blocks)[:REACH]
-            statements = [Statement.of(sources[place][0], states[blocks[place]].content) for place in best]
-            spelled = {stem(word): word for place in best for word in telling(states[blocks[place]].content)}
-            rare = dict(zip(spelled, self.seen.rarity(spelled.values(), ask.scope), strict=True))
-            near = self.nearness([blocks[place] for place in best])
-            newer = newer_first(self.question, moved, best, statements, near, rare, ask.now)
-        return moved * (top / float(moved.max())), newer
-
-    def nearness(self, blocks: Sequence[str]) -> NDArray[np.float32]:
-        """How near the vectors of some blocks are to one another; 0 without them."""
-        near = np.zeros((len(blocks), len(blocks)), dtype=np.float32)
-        if self.vectors is not None:
-            rows = self.vectors.file.rows.first_of(blocks)[0]
-            has = np.flatnonzero(rows >= 0)
-            vectors = np.asarray(self.vectors.file.matrix)[rows[has]]
-            near[np.ix_(has, has)] = steady(vectors, vectors.T)
-        return near
-
     def goes_by_words(self, ask: Ask) -> bool:
         """True for a question by words alone, or in words that say nothing: it gets whatever has one of them."""
         return ask.by_words or not self.question.tells
@@ -412,16 +384,6 @@ class _Put:
         beliefs = None if self.goes_by_words(ask) else floor_of_beliefs(kind, size)
         plain = Floors(turns, beliefs if ask.floor is None or beliefs is None else ask.floor)
         return Floors(turns) if ask.frame else plain, plain
-
-
-def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
-    """The places, best first; equal ones in the order of their blocks."""
-    order = np.argsort(-scores, kind="stable")
-    sorted_scores = scores[order]
-    if (sorted_scores[1:] == sorted_scores[:-1]).any():
-        order = np.lexsort((np.array(blocks), -scores))
-    places: list[int] = order.tolist()
-    return places
 
 
 def _passes(ask: Ask) -> Visible:

@@ -27,6 +27,7 @@ _KINDS = {
     "number": re.compile(rf"\d|\b(?:{_NUMBERS})\b"),
 }
 _DATED = re.compile("|".join((_KINDS["date"].pattern, _KINDS["time"].pattern)))
+_VALUE = re.compile(rf"\b(?:{_NUMBERS}|{_WEEKDAY}|{_MONTH})\b|\d+(?:[.,:]\d+)*")
 _ASKED = (
     (re.compile(r"\bwhen\b|\b(?:what|which) (?:dates?|days?|time|month|weekday)\b|\bdate of\b|\bdeadline\b"),
      frozenset({"date", "weekday", "time"})),
@@ -56,6 +57,11 @@ def kinds_of(text: str) -> frozenset[str]:
     return frozenset(
         kind for kind, pattern in _KINDS.items() if pattern.search(low if kind in ("date", "time") else rest)
     )
+
+
+def values_in(text: str) -> frozenset[str]:
+    """The values that a statement holds: its numbers, weekdays and months."""
+    return frozenset(_VALUE.findall(text.lower()))
 
 
 def asked_kinds(question: str) -> frozenset[str]:
