@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 from tallystick.projections.index.search import SourceRow
-from tallystick.recall.newer import Statement, newer_first
+from tallystick.recall.newer import Compared, newer_first
 from tallystick.recall.question import Question
 from tallystick.text.dates.find import spans_in
 from tallystick.text.recall_words import stem, telling
+from tallystick.text.values import Statement
 
 NOW = datetime(2026, 5, 20, tzinfo=UTC)
 OLD = "The fee for the sailing club is 120 a year"
 NEW = "The fee for the sailing club is 150 a year"
 
 
-def statement(text: str, day: int, **more: object) -> Statement:
+Said = tuple[SourceRow, str]
+
+
+def statement(text: str, day: int, **more: object) -> Said:
     usual = SourceRow("s", "belief", "b", "", "", "", "human", "", None, f"2026-05-{day:02}", day, 0, None, None)
-    return Statement.of(usual._replace(**more), text)
+    return usual._replace(**more), text
 
 
 def question(asked: str) -> Question:
@@ -31,14 +36,18 @@ def question(asked: str) -> Question:
 
 
 def passes(
-    newer: Statement, older: Statement, asked: str = "How much is the fee for the sailing club?", near: float = 0.5,
+    newer: Said, older: Said, asked: str = "How much is the fee for the sailing club?", near: float = 0.5,
     scores: tuple[float, float] = (0.7, 1.0),
 ) -> bool:  # fmt: skip
     """True if the newer one gets above the older one."""
-    every = np.array(scores)
-    rare = dict.fromkeys(map(stem, [*telling(OLD), *telling(NEW), *telling(asked)]), 3.0)
-    close = np.full((2, 2), near, dtype=np.float32)
-    passed = newer_first(question(asked), every, [1, 0], [older, newer], close, rare, NOW)
+    said, every = [newer, older], np.array(scores)
+    order = np.argsort(-every).tolist()
+
+    def compare(places: Sequence[int]) -> Compared:
+        rare = {stem(word): 3.0 for _, text in said for word in telling(text)}
+        return Compared({place: Statement.of(said[place][1]) for place in places}, np.full((2, 2), near), rare)
+
+    passed = newer_first(question(asked), every, order, [[source] for source, _ in said], compare, NOW)
     assert passed == ({0: 1} if every[0] > every[1] else {})
     return bool(every[0] > every[1])
 

@@ -8,8 +8,8 @@ about. Nothing is decided here for good: what is outdated for one question answe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from tallystick.projections.index.search import SourceRow
 from tallystick.recall.question import Question
 from tallystick.text.dates.find import Span
-from tallystick.text.recall_words import stem, telling
-from tallystick.text.values import asked_kinds, asks_of_before, kinds_of, says_change, values_in
+from tallystick.text.recall_words import stem
+from tallystick.text.values import Statement, asked_kinds, asks_of_before
 
 REACH = 14  # the best candidates, of which any may be the newer one
 _OLDER = 6  # and of which any may be the older
@@ -34,52 +34,63 @@ _OUTSIDE = ("tool", "web")  # what they say passes nobody else's word
 Weight = Callable[[Iterable[str]], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What is read of a candidate to compare it with another."""
+class Compared(NamedTuple):
+    """Some of the best candidates, as far as they are to be compared."""
 
-    at: tuple[str, int]
-    source: SourceRow
-    words: frozenset[str]  # by their stems
-    values: frozenset[str]
-    stated: frozenset[str]  # the values themselves
-    is_change: bool
-
-    @classmethod
-    def of(cls, source: SourceRow, text: str) -> Statement:
-        when, said = (source.happened or source.at, source.since_seq), frozenset(map(stem, telling(text)))
-        return cls(when, source, said, kinds_of(text), values_in(text), says_change(text))
+    statements: Mapping[int, Statement]  # by place
+    near: NDArray[np.float32]  # how near each of them is to each other, in that order
+    rare: Mapping[str, float]  # how rare their words are, by the stems
 
 
 def newer_first(
-    question: Question, scores: NDArray[np.float64], order: Sequence[int], statements: Sequence[Statement],
-    near: NDArray[np.float32], rare: Mapping[str, float], now: datetime,
+    question: Question, scores: NDArray[np.float64], best: Sequence[int], sources: Sequence[Sequence[SourceRow]],
+    compare: Callable[[Sequence[int]], Compared], now: datetime,
 ) -> dict[int, int]:  # fmt: skip
-    """Put the newer of the best candidates above the older, in `scores`: for each that moved, the one that it passed.
+    """Put the newer of the `best` candidates above the older, in `scores`: for each that moved, the one that it passed.
 
-    `order` begins with the best, `statements` are those, and `near` is how near they are to one another. `rare` is how
-    rare words are, by their stems.
+    Few of them are nearly as good as an older one: only these are read, by `compare`.
     """
-    if asks_of_before(question.asked) or any(_is_past(span, now) for span in question.spans):
+    pairs = _pairs(scores, best[:REACH], sources)
+    if not pairs or asks_of_before(question.asked) or any(_is_past(span, now) for span in question.spans):
         return {}
+    statements, near, rare = compare(sorted({place for pair in pairs for place in pair}))
+    column = {place: at for at, place in enumerate(statements)}
 
     def weight(words: Iterable[str]) -> float:
-        return sum(rare.get(word, 0.0) for word in words)
+        return sum(rare[word] for word in words)
 
     asked, kinds = frozenset(map(stem, question.words)), asked_kinds(question.asked)
     top, passed = float(scores.max(initial=0.0)), dict[int, int]()
-    for new in sorted(range(len(statements)), key=lambda each: statements[each].at):
-        newer, place = statements[new], order[new]
-        for old, older in enumerate(statements[:_OLDER]):
-            ahead = order[old]
-            nearly = _NEARLY * scores[ahead] <= scores[place] < scores[ahead]
-            if nearly and older.at < newer.at and _may_pass(newer, older, kinds):
-                same = _of_one_thing(newer, older, float(near[new, old]), weight)
-                if _is_enough(same, _share_of_asked(newer, older, asked, weight), newer, older):
-                    scores[place] = scores[ahead] + _ABOVE * top
-                    scores[ahead] -= _BELOW * top
-                    passed[place] = ahead
+    for place, ahead in pairs:
+        newer, older = statements[place], statements[ahead]
+        nearly = _NEARLY * scores[ahead] <= scores[place] < scores[ahead]
+        is_standing = sources[ahead][0].standing > sources[place][0].standing
+        if nearly and (newer.is_change or not is_standing) and _says_otherwise(newer, older, kinds):
+            same = _of_one_thing(newer, older, float(near[column[place], column[ahead]]), weight)
+            if _is_enough(same, _share_of_asked(newer, older, asked, weight), newer, older):
+                scores[place] = scores[ahead] + _ABOVE * top
+                scores[ahead] -= _BELOW * top
+                passed[place] = ahead
     return passed
+
+
+def _pairs(
+    scores: NDArray[np.float64], best: Sequence[int], sources: Sequence[Sequence[SourceRow]]
+) -> list[tuple[int, int]]:  # fmt: skip
+    """The newer and the older of each two that may be compared, in the order of time."""
+    first = {place: sources[place][0] for place in best}
+    when = {place: (source.happened or source.at, source.since_seq) for place, source in first.items()}
+    return [
+        (place, ahead) for place in sorted(best, key=when.__getitem__) for ahead in best[:_OLDER]
+        if when[ahead] < when[place] and _NEARLY * scores[ahead] <= scores[place] < scores[ahead]
+        and _may_speak(first[place], first[ahead])
+    ]  # fmt: skip
+
+
+def _may_speak(newer: SourceRow, older: SourceRow) -> bool:
+    """True unless both are turns of conversations, where the later replaces nothing, or the newer is from outside."""
+    is_talk = newer.what == older.what == "episode"
+    return not is_talk and (newer.trust not in _OUTSIDE or newer.trust == older.trust)
 
 
 def _is_past(span: Span, now: datetime) -> bool:
@@ -88,24 +99,18 @@ def _is_past(span: Span, now: datetime) -> bool:
     return since > timedelta(1) and not (span.any_year and since > _LONG_GONE)
 
 
-def _may_pass(newer: Statement, older: Statement, kinds: frozenset[str]) -> bool:
-    """True if the newer one holds the kind of value that is asked for, where the older one does, and may speak."""
-    if kinds & older.values and not kinds & newer.values:
+def _says_otherwise(newer: Statement, older: Statement, kinds: frozenset[str]) -> bool:
+    """True if the newer one holds the kind of value that is asked for, where the older one does, and another value."""
+    if kinds & older.kinds and not kinds & newer.kinds:
         return False
-    if newer.source.what == older.source.what == "episode":  # what is said later in a conversation replaces nothing
-        return False
-    if newer.source.trust in _OUTSIDE and newer.source.trust != older.source.trust:
-        return False
-    if newer.stated == older.stated != frozenset() and not newer.is_change:  # of something else, the same
-        return False
-    return not older.source.standing or newer.source.standing > 0 or newer.is_change
+    return newer.is_change or not older.values or newer.values != older.values
 
 
 def _of_one_thing(newer: Statement, older: Statement, near: float, weight: Weight) -> float:
     """How much two statements say of one thing."""
     least = max(_LEAST_WORDS, min(weight(newer.words), weight(older.words)))
     same = _WORDS * weight(newer.words & older.words) / least + _NEAR * near
-    return same + _KIND * bool(newer.values & older.values) + _CHANGE * newer.is_change
+    return same + _KIND * bool(newer.kinds & older.kinds) + _CHANGE * newer.is_change
 
 
 def _share_of_asked(newer: Statement, older: Statement, asked: frozenset[str], weight: Weight) -> float:
@@ -117,4 +122,4 @@ def _share_of_asked(newer: Statement, older: Statement, asked: frozenset[str], w
 def _is_enough(same: float, share: float, newer: Statement, older: Statement) -> bool:
     if same >= _LIKELY:
         return same >= _SURE or share >= _SOME
-    return same >= _MAYBE and share >= _MOST and (newer.is_change or bool(newer.values & older.values))
+    return same >= _MAYBE and share >= _MOST and (newer.is_change or bool(newer.kinds & older.kinds))

@@ -299,7 +299,7 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     plain = judge(measured, kind, in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
     rules = Rules(put.question, ask.goes_by, put.seen, put.vectors, ask.scope, ask.now)
     ruled = rules.over(alike * proof, measured.blocks, said, [states[block].content for block in measured.blocks])
-    plainly = order = in_order(ruled.scores, measured.blocks)
+    plainly = order = ruled.order
     scores, judged, outside = ruled.scores, plain, frozenset[int]()
     if ask.frame is not None:
         outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)

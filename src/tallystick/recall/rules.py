@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 from tallystick.projections.index.search import Scope, SourceRow
 from tallystick.projections.vectors.rows import steady
 from tallystick.recall.index_cache import IndexCache
-from tallystick.recall.newer import REACH, Statement, newer_first
+from tallystick.recall.newer import Compared, newer_first
 from tallystick.recall.question import Question
 from tallystick.recall.times import at_that_time
 from tallystick.recall.topic import of_topic
 from tallystick.recall.vectors import Vectors
 from tallystick.text.recall_words import stem, telling
+from tallystick.text.values import Statement
 
 VERSION = 1
 _BY_TIME = 1.0  # of the best score: what the time that a question names is worth
@@ -37,6 +38,7 @@ class Ruled(NamedTuple):
     """What came of the rules."""
 
     scores: NDArray[np.float64]  # the best is as high as it was
+    order: list[int]  # the places, best first
     newer: dict[int, int]  # the places that passed an older statement, with its place
     topic: frozenset[int]  # the places that are of the topic, if that is known
 
@@ -59,21 +61,30 @@ class Rules:
         """Apply all but `fill`, which moves nothing."""
         top, newer, topic = float(scores.max(initial=0.0)), dict[int, int](), frozenset[int]()
         if top <= 0 or not self.question.words:
-            return Ruled(scores, newer, topic)
+            return Ruled(scores, in_order(scores, blocks), newer, topic)
         moved = scores.copy()
         if self.question.topic and self.goes_by("list"):
             parts, is_known = of_topic(sources, texts, self._rare(self.question.topic))
             moved += top * parts
             topic = frozenset(np.flatnonzero(parts).tolist()) if is_known else topic
         if self.question.spans and self.goes_by("time"):
-            moved += _BY_TIME * top * at_that_time(self.question, sources, texts, self.now)
+            moved += _BY_TIME * top * at_that_time(self.question, sources, texts, self.now, self.seen.days)
+        order = in_order(moved, blocks)
         if self.goes_by("newer"):
-            best = in_order(moved, blocks)[:REACH]
-            statements = [Statement.of(sources[place][0], texts[place]) for place in best]
-            rare = self._rare({word for place in best for word in telling(texts[place])})
-            near = self._nearness([blocks[place] for place in best])
-            newer = newer_first(self.question, moved, best, statements, near, rare, self.now)
-        return Ruled(moved * (top / float(moved.max())), newer, topic)
+            newer = newer_first(
+                self.question, moved, order, sources, lambda places: self._compared(places, blocks, texts), self.now
+            )
+            order = in_order(moved, blocks) if newer else order
+        return Ruled(moved * (top / float(moved[order[0]])), order, newer, topic)
+
+    def _compared(self, places: Sequence[int], blocks: Sequence[str], texts: Sequence[str]) -> Compared:
+        known = self.seen.statements
+        for place in places:
+            if blocks[place] not in known:
+                known[blocks[place]] = Statement.of(texts[place])
+        read = {place: known[blocks[place]] for place in places}
+        words = {word for place in places for word in telling(texts[place])}
+        return Compared(read, self._nearness([blocks[place] for place in places]), self._rare(words))
 
     def _rare(self, words: Iterable[str]) -> dict[str, float]:
         """How rare words are, by their stems."""

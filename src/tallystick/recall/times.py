@@ -24,20 +24,26 @@ _SOURCES = 3  # of a block that are read
 
 
 def at_that_time(
-    question: Question, sources: Sequence[Sequence[SourceRow]], texts: Sequence[str], now: datetime
+    question: Question, sources: Sequence[Sequence[SourceRow]], texts: Sequence[str], now: datetime,
+    known: dict[str, list[Span]],
 ) -> NDArray[np.float64]:  # fmt: skip
-    """How well each candidate's time is the one that the question names, from 0 to 1."""
+    """How well each candidate's time is the one that the question names, from 0 to 1.
+
+    `known` keeps the days that were read of texts, by the source.
+    """
     fits = np.zeros(len(texts))
     every = [] if question.is_when else [(span, count) for span in _times(question.spans) if (count := _counts(span))]
     for place, (said, text) in enumerate(zip(sources, texts, strict=True)) if every else ():
-        moments = [_moment(source) for source in said[:_SOURCES]]
-        named = [span for moment in moments for span in _days_in(text, moment)]
-        fits[place] = max(count * _fit(span, moments, named, now) for span, count in every)
+        moments = {source.id: _moment(source) for source in said[:_SOURCES]}
+        for name in moments.keys() - known.keys():
+            known[name] = _days_in(text, moments[name])
+        named = [span for name in moments for span in known[name]]
+        fits[place] = max(count * _fit(span, list(moments.values()), named, now) for span, count in every)
     return fits
 
 
-def _days_in(text: str, moment: datetime) -> Iterator[Span]:
-    return (span for span in _times(spans_in(text, moment)) if span.end - span.start < _A_FEW)
+def _days_in(text: str, moment: datetime) -> list[Span]:
+    return [span for span in _times(spans_in(text, moment)) if span.end - span.start < _A_FEW]
 
 
 def _times(spans: Iterable[Span]) -> Iterator[Span]:

@@ -17,6 +17,7 @@ from tallystick.text.recall_words import STOP, stem, words
 
 _NAMED, _SAID = 1.0, 0.85  # what names the topic or is about it, and what it said
 _MOST_WORDS = 4
+_ALIKE = 3  # characters with which words of one stem begin
 _TELLING = 0.6  # of the rarest word's weight: a word of the topic that names it by itself
 
 _KNOWN = r"(?:know|known|have|got|noted?|told you|remember(?:ed)?|recorded|learned)"
@@ -59,7 +60,11 @@ def of_topic(
 
     `wanted` is how rare each of its words is, by the stem.
     """
-    held = [wanted.keys() & set(map(stem, words(text))) for text in texts]
+    begin = {word[:_ALIKE] for word in wanted}
+    held = [
+        wanted.keys() & set(map(stem, words(text))) if any(each in low for each in begin) else frozenset[str]()
+        for text, low in ((text, text.lower().replace("’", "'")) for text in texts)
+    ]
     about = [wanted.keys() & _words_of(source.about for source in said) for said in sources]
     spoken = [wanted.keys() & _words_of(source.agent for source in said) for said in sources]
     least = _TELLING * max((wanted[word] for has in held for word in has), default=0.0)

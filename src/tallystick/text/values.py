@@ -6,6 +6,9 @@ English, and read by the words alone: what is not recognised has no kind, and wh
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
+
+from tallystick.text.recall_words import stem, telling
 
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:uary|ruary|ch|il|ust|ember|tember|ober)?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
@@ -48,6 +51,19 @@ _BEFORE = re.compile(
     r"\b(?:before|used to|originally|initially|at first|formerly|previous(?:ly)?|old|former|back then|at the time"
     r"|until)\b"
 )
+
+
+class Statement(NamedTuple):
+    """What is read of a text to compare it with another. It depends on the text alone."""
+
+    words: frozenset[str]  # by their stems
+    kinds: frozenset[str]  # of the values in it
+    values: frozenset[str]
+    is_change: bool
+
+    @classmethod
+    def of(cls, text: str) -> Statement:
+        return cls(frozenset(map(stem, telling(text))), kinds_of(text), values_in(text), says_change(text))
 
 
 def kinds_of(text: str) -> frozenset[str]:
