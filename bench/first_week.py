@@ -1,6 +1,6 @@
 """How well recall answers somebody who has used a memory for some weeks.
 
-    python bench/first_week.py FILE... [--model FOLDER] [--list] | --tiny
+    python bench/first_week.py FILE... [--model FOLDER] [--list] [--parts] | --tiny
 
 A FILE is the YAML of one person: `memories` in the order in which they were told (`say`, `at`, `text`; perhaps `about`,
 `kind`, `speaker`, `session`), `now`, and `questions` (`q`, `kind`; `answers`, of which each is in one memory; `all`, if
@@ -9,7 +9,9 @@ files are not part of this project; without any, a few days are made up. Each pe
 clock stands at the time of each memory, and at `now` for the questions. No label is used in recall.
 
 By kind: the right answer first, or among the first three; what was true before in the first place; every answer among
-the first ten; and nothing served where nothing answers. `nowhere` is refused though something answers.
+the first ten; and nothing served where nothing answers. `nowhere` is refused though something answers. Files are of
+one trade up to the "-" in their names; `--parts` shows what each rule of recall adds in each trade: what is tuned to
+some of them must help the one that was left out.
 """
 
 from __future__ import annotations
@@ -27,11 +29,16 @@ from ruamel.yaml import YAML
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from locomo import opened
 from measure import options_of
 
 from tallystick import Memory
+from tallystick.projections.index.search import Scope
+from tallystick.recall.pipeline import Ask, answer
+from tallystick.records.clock import stamp
 
 K = 10
+RULES = ("fill", "list", "time", "newer")
 COLUMNS = ("first", "top 3", "outdated", "every", "nowhere", "refused")
 GOALS = {  # (kind, column): the least with one trade left out, and what is hoped for
     ("correction", "first"): (0.60, 0.80), ("correction", "outdated"): (0.25, 0.10), ("alias", "first"): (0.50, 0.70),
@@ -50,11 +57,16 @@ class Person:
     questions: Sequence[dict[str, Any]]
     now: datetime
 
+    @property
+    def trade(self) -> str:
+        return self.name.partition("-")[0]
+
 
 @dataclass(frozen=True)
 class Verdict:
     """What came of one question; None where a column has nothing to say of it."""
 
+    trade: str
     kind: str
     row: tuple[bool | None, ...]
     texts: tuple[str, ...]
@@ -117,15 +129,15 @@ def memory_of(person: Person, embedder: str | None) -> Iterator[Memory]:
 
 
 def judged(person: Person, recall: Recall) -> list[Verdict]:
-    return [_verdict(asked, *recall(asked["q"])) for asked in person.questions]
+    return [_verdict(person.trade, asked, *recall(asked["q"])) for asked in person.questions]
 
 
-def _verdict(asked: dict[str, Any], texts: list[str], fit: float) -> Verdict:
+def _verdict(trade: str, asked: dict[str, Any], texts: list[str], fit: float) -> Verdict:
     def says(wanted: str, some: Sequence[str]) -> bool:
         return any(wanted in text for text in some)
 
     if asked.get("nothing"):
-        return Verdict(asked["kind"], (None, None, None, None, None, not texts), tuple(texts), asked, fit)
+        return Verdict(trade, asked["kind"], (None, None, None, None, None, not texts), tuple(texts), asked, fit)
     right, stale = asked["answers"], asked.get("stale") or []
     stale = [stale] if isinstance(stale, str) else stale
     first, near = (any(says(each, texts[:count]) for each in right) for count in (1, 3))
@@ -133,7 +145,19 @@ def _verdict(asked: dict[str, Any], texts: list[str], fit: float) -> Verdict:
     every = all(says(each, texts) for each in right) if asked.get("all") else None
     # Where every answer is wanted, none of them has to be the first.
     of_one = (first, near) if every is None else (None, None)
-    return Verdict(asked["kind"], (*of_one, outdated, every, not texts, None), tuple(texts), asked, fit)
+    return Verdict(trade, asked["kind"], (*of_one, outdated, every, not texts, None), tuple(texts), asked, fit)
+
+
+def less(rule: str, memory: Memory, embedder: str | None, person: Person) -> list[Verdict]:
+    """The same without one of the rules of recall."""
+    with opened(memory, embedder) as at:
+
+        def put(question: str) -> Texts:
+            scope = Scope(memory.user, now=stamp(person.now))
+            found = answer(at.index, at.meaning, Ask(question, scope, person.now, K, drop=frozenset({rule})))
+            return [hit.text for hit in found], found.fit
+
+        return judged(person, put)
 
 
 def by_recall(memory: Memory) -> Recall:
@@ -169,18 +193,44 @@ def table(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(lines)
 
 
+def worth(every: Sequence[Verdict], lesser: dict[str, list[Verdict]]) -> str:
+    """What each rule adds, by kind and trade."""
+    trades = list(dict.fromkeys(each.trade for each in every))
+    lines = [f"{'with the rule, less without it':<46}" + "".join(f"{trade:>10}" for trade in trades)]
+    for rule, without in lesser.items():
+        for kind in kinds_of(every):
+            for column in COLUMNS:
+                cells = []
+                for trade in trades:
+                    one, other = (
+                        share([each for each in kinds_of(some)[kind] if each.trade == trade], column)
+                        for some in (every, without)
+                    )
+                    cells.append(0.0 if one is None or other is None else one - other)
+                if any(abs(cell) > 0.005 for cell in cells):
+                    name = f"{rule}: {kind}, {column}"
+                    lines.append(f"{name:<46}" + "".join(f"{cell:>+10.2f}" for cell in cells))
+    return "\n".join(lines)
+
+
 def main() -> None:
     options = options_of(__doc__)
     options.add_argument("files", type=Path, nargs="*", metavar="FILE")
     options.add_argument("--model", type=Path, help="a folder with model.onnx and tokenizer.json")
     options.add_argument("--list", action="store_true", help="print each question that went wrong")
+    options.add_argument("--parts", action="store_true", help="also what each rule of recall adds, by trade")
     given = options.parse_args()
     embedder = f"onnx:{given.model}" if given.model else None
     every: list[Verdict] = []
+    lesser: dict[str, list[Verdict]] = {rule: [] for rule in (RULES if given.parts or given.tiny else ())}
     for person in people(given.files):
         with memory_of(person, embedder) as memory:
             every += judged(person, by_recall(memory))
+            for rule, verdicts in lesser.items():
+                verdicts += less(rule, memory, embedder, person)
     print(table(every))
+    if lesser:
+        print("\n" + worth(every, lesser))
     for each in every if given.list else ():
         _first, _near, outdated, _every, *_ = each.row
         if outdated or False in (each.row[0], each.row[3], each.row[5]):
