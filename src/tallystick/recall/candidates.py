@@ -88,7 +88,7 @@ class Gathering:
         if topic := self.question.topic:
             order += (each.block for each in search.search(self.index, topic, self.scope, _FEW, self._rows()))
         if self.question.topic and self.question.speakers:
-            order += self._run(sql.SAID_BY, names=orjson.dumps(sorted(self.question.speakers)).decode(), limit=_FEW)
+            order += self._run(sql.SPOKEN, names=orjson.dumps(sorted(self.question.speakers)).decode(), limit=_FEW)
         for span in self.question.spans[:_MOST_SPANS]:
             order += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
         found = self.sources_of(dict.fromkeys([*order, *extra, *self._standing()]))
