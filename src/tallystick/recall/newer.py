@@ -34,7 +34,7 @@ _OUTSIDE = ("tool", "web")  # what they say passes nobody else's word
 Weight = Callable[[Iterable[str]], float]
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """Some of the best candidates, as far as they are to be compared."""
 
     statements: Mapping[int, Statement]  # by place
@@ -44,7 +44,7 @@ class Compared(NamedTuple):
 
 def newer_first(
     question: Question, scores: NDArray[np.float64], best: Sequence[int], sources: Sequence[Sequence[SourceRow]],
-    compare: Callable[[Sequence[int]], Compared], now: datetime,
+    compare: Callable[[Sequence[int]], Comparison], now: datetime,
 ) -> dict[int, int]:  # fmt: skip
     """Put the newer of the `best` candidates above the older, in `scores`: for each that moved, the one that it passed.
 

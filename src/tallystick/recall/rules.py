@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tallystick.projections.index.search import Scope, SourceRow
 from tallystick.projections.vectors.rows import steady
 from tallystick.recall.index_cache import IndexCache
-from tallystick.recall.newer import Compared, newer_first
+from tallystick.recall.newer import Comparison, newer_first
 from tallystick.recall.question import Question
 from tallystick.recall.times import at_that_time
 from tallystick.recall.topic import of_topic
@@ -77,14 +77,14 @@ class Rules:
             order = in_order(moved, blocks) if newer else order
         return Ruled(moved * (top / float(moved[order[0]])), order, newer, topic)
 
-    def _compared(self, places: Sequence[int], blocks: Sequence[str], texts: Sequence[str]) -> Compared:
+    def _compared(self, places: Sequence[int], blocks: Sequence[str], texts: Sequence[str]) -> Comparison:
         known = self.seen.statements
         for place in places:
             if blocks[place] not in known:
                 known[blocks[place]] = Statement.of(texts[place])
         read = {place: known[blocks[place]] for place in places}
         words = {word for place in places for word in telling(texts[place])}
-        return Compared(read, self._nearness([blocks[place] for place in places]), self._rare(words))
+        return Comparison(read, self._nearness([blocks[place] for place in places]), self._rare(words))
 
     def _rare(self, words: Iterable[str]) -> dict[str, float]:
         """How rare words are, by their stems."""

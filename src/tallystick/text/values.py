@@ -44,7 +44,7 @@ _CHANGE = re.compile(
     r"\b(?:now|no longer|instead|after all|any ?more|from now on|as of|as from|new|back (?:down |up )?to|up to|down to"
     r"|(?:come|came|gone|went|goes|go) (?:up|down)|moved?|moves|moving|changed?|switch(?:ed|es)?|swapped|replace[sd]?"
     r"|raised|lowered|reduced|increased|extended|dropped|cut|pushed|postponed|delayed|cancell?ed|brought forward"
-    r"|takes? over|took over|steps? in|quit|left|corrections?|recounted|turns out|wasn't|isn't"
+    r"|t(?:akes?|ook) over|steps? in|quit|left|corrections?|recounted|turns out|wasn't|isn't"
     rf"|from {_WEEKDAY}|is (?:off|out))\b|->|→"
 )
 _BEFORE = re.compile(
