@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tallystick.projections.index.search import SourceRow
-from tallystick.recall.newer import Compared, newer_first
+from tallystick.recall.newer import Comparison, newer_first
 from tallystick.recall.question import Question
 from tallystick.text.dates.find import spans_in
 from tallystick.text.recall_words import stem, telling
@@ -43,9 +43,9 @@ def passes(
     said, every = [newer, older], np.array(scores)
     order = np.argsort(-every).tolist()
 
-    def compare(places: Sequence[int]) -> Compared:
+    def compare(places: Sequence[int]) -> Comparison:
         rare = {stem(word): 3.0 for _, text in said for word in telling(text)}
-        return Compared({place: Statement.of(said[place][1]) for place in places}, np.full((2, 2), near), rare)
+        return Comparison({place: Statement.of(said[place][1]) for place in places}, np.full((2, 2), near), rare)
 
     passed = newer_first(question(asked), every, order, [[source] for source, _ in said], compare, NOW)
     assert passed == ({0: 1} if every[0] > every[1] else {})
