@@ -70,7 +70,7 @@ def sabotaged(tmp_path: Path, changes: list[tuple[str, str]]) -> Path:
     """A copy of the package with something taken out of its ledger."""
     shutil.copytree(Path(tallystick.__file__).parent, tmp_path / "tallystick")  # what is compiled is told by its time
     for old, new in changes:
-        hits = sum([replace(path, old, new) for path in sorted((tmp_path / "tallystick" / "ledger").glob("*.py"))])
+        hits = sum([replace(path, old, new) for path in sorted((tmp_path / "tallystick" / "ledger").rglob("*.py"))])
         assert hits, f"the code has changed: say here what to take out instead of {old}"
     return tmp_path
 
