@@ -66,7 +66,7 @@ def is_all_there(image: Path, world: World | None, now: Story, soon: Story) -> N
 
 def one_life(tmp_path: Path, seed: int, *, lies: bool = False) -> None:
     drawn = random.Random(seed)
-    base, image = tmp_path / "base", tmp_path / "image"
+    base, image, world = tmp_path / "base", tmp_path / "image", None
     for folder in (base, image):
         shutil.rmtree(folder, ignore_errors=True)
     base.mkdir()
