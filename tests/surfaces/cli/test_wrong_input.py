@@ -29,7 +29,7 @@ LEAST = {  # of arguments, for a command to begin its work
     "paths reopen": ["plan-b", "--reason", "yes"],
     "paths show": ["plan-b"], "import": ["graph.json"], "export": ["--to", "all.ndjson", "--force"],
 }  # fmt: skip
-APART = ("store", "init", "migrate", "connect", "mcp", "serve")  # which name their folder themselves, or serve it
+APART = ("store", "init", "migrate", "move", "sweep", "connect", "mcp", "serve")  # which name their place, or serve it
 ON_A_MEMORY = [
     path for path, command in ALL.items()
     if path and path.split()[0] not in APART and (path == "paths" or not isinstance(command, click.Group))
