@@ -53,6 +53,9 @@ class StateStore(Protocol):
     def replace_with(self, path: Path) -> None:
         """Put the rows at `path`, which somebody made, in the place of these, if there are any."""
 
+    def everything(self) -> Iterable[tuple[object, ...]]:
+        """Every row, now and past: table, key, value, events, since, until."""
+
     def spill(self) -> None:
         """Write what is many, without a position: if this process dies now, all is folded again."""
 

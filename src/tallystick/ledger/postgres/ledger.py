@@ -22,10 +22,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -43,7 +43,7 @@ from tallystick.ledger.drafts import (
     hand_out,
     new_first_line,
 )
-from tallystick.ledger.fold import Folded, LedgerMetadata, fold_line, moved_away
+from tallystick.ledger.fold import Folded, LedgerMetadata, Scratch, fold_line, moved_away
 from tallystick.ledger.lock import HeadPin, Pins
 from tallystick.ledger.merkle import Range, leaf_hash
 from tallystick.ledger.postgres.connection import Database, Lost, Unanswered
@@ -69,17 +69,6 @@ _ATTEMPTS = 4  # the last of them under the lock
 _SPILL = 5_000  # lines, after which the rows of a fold are written if they are many
 
 
-class ScratchRows(Protocol):
-    """The rows of an empty state, on this machine."""
-
-    def spill(self) -> None:
-        """Write those that are in memory, if they are many."""
-
-    def everything(self) -> Iterable[tuple[object, ...]]:
-        """All of them: table, key, value, events, since, until."""
-
-
-Scratch = Callable[[], AbstractContextManager[tuple[Folded, ScratchRows]]]
 Requests = list[tuple[str, int, int]]  # the key of each, and its first and last event
 
 
@@ -468,7 +457,8 @@ class PostgresLedger(PostgresReader):
                 self._rebuild()
             return
         head, standing, tree = self.head, LedgerMetadata(), Range()
-        with self._scratch() as (state, rows):
+        with self._scratch(None) as (state, rows):
+            assert rows is not None
             for line in self.lines():
                 fold_line(self._sound(line), state, standing)
                 tree.append(leaf_hash(line.slice))

@@ -260,7 +260,6 @@ class StateFile:
     # -- writing -----------------------------------------------------------------------------------------------------
 
     def everything(self) -> Iterator[tuple[object, ...]]:
-        """Every row, now and past: table, key, value, events, since, until."""
         self.tables.save(None)
         return self.tables.everything()
 
