@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,15 @@ if TYPE_CHECKING:  # psycopg is loaded where a database is opened
     from tallystick.records.progress import Progress
     from tallystick.records.report import Report
 
-INSTALL = "pip install '.[postgres]' in a checkout"
+
+@contextmanager
+def psycopg_needed() -> Iterator[None]:
+    """The context of what imports psycopg, which is an extra. Refused, if it is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        how = "pip install '.[postgres]' in a checkout"
+        raise Refused(f"a memory in PostgreSQL needs the package psycopg: {how}", "unavailable") from error
 
 
 class OpenDatabase(OpenLedger):
@@ -37,12 +46,10 @@ class OpenDatabase(OpenLedger):
     ) -> None:  # fmt: skip
         """`key` is the text of the key by which passes are signed. A `database` that is open already is used, and
         stays open: those who serve many ledgers share one."""
-        try:
+        with psycopg_needed():
             from tallystick.ledger.postgres.connection import Database
             from tallystick.ledger.postgres.ledger import PostgresLedger
             from tallystick.ledger.postgres.passes import PassKey
-        except ImportError as error:
-            raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
         self._address, (place, self._name) = address, parts_of(address)
         self._database, self._is_own = database or Database(place, PassKey.parse(key)), database is None
         tables = TablesInPostgres()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tallystick.ledger.postgres.address import parts_of
-from tallystick.records.errors import Refused, TallystickError
+from tallystick.records.errors import TallystickError
 from tallystick.records.status import Destruction, Sweep
-from tallystick.stores.open_database import INSTALL, OpenDatabase
+from tallystick.stores.open_database import OpenDatabase, psycopg_needed
 
 if TYPE_CHECKING:
     from tallystick.ledger.postgres.connection import Database
@@ -19,12 +19,10 @@ def sweep(address: str, key: str = "", *, by: str = "cli:local", timeout: float 
 
     Without the `key` of passes nothing is recorded: `PostgresLedger.finish_erasing` does that wherever it is known.
     """
-    try:
+    with psycopg_needed():
         from tallystick.ledger.postgres import sweep as files
         from tallystick.ledger.postgres.connection import Database
         from tallystick.ledger.postgres.passes import PassKey
-    except ImportError as error:
-        raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
     place, name = parts_of(address) if "ledger=" in address.partition("?")[2] else (address, "")
     pass_key = PassKey.parse(key) if key else None
     swept = files.sweep(place, ledger=name, timeout=timeout)

@@ -17,10 +17,10 @@ from tallystick.ledger.disk import Disk, ensure_folder, write_new
 from tallystick.ledger.postgres.address import parts_of, place_of
 from tallystick.ledger.postgres.passes import PassKey
 from tallystick.memory import settings
-from tallystick.records.errors import NotFound, Refused
+from tallystick.records.errors import NotFound
 from tallystick.records.status import Sweep
 from tallystick.stores import sweep as sweeping
-from tallystick.stores.open_database import INSTALL, OpenDatabase
+from tallystick.stores.open_database import OpenDatabase, psycopg_needed
 
 if TYPE_CHECKING:
     from tallystick.ledger.postgres.arrive import ArrivingLedger
@@ -38,10 +38,8 @@ class Prepared:
 
 def prepare(address: str, *, by: str) -> Prepared:
     """Make a database ready, or bring it up to date, and make the ledger that its owner's address names."""
-    try:
+    with psycopg_needed():
         from tallystick.ledger.postgres.migrate import APP, prepare
-    except ImportError as error:
-        raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
     database, name = parts_of(address)
     key = _key_for(place_of(database))
     is_new, password = prepare(database, name, key)
@@ -53,12 +51,10 @@ def prepare(address: str, *, by: str) -> Prepared:
 def arriving(address: str, ledger: str) -> Iterator[tuple[ArrivingLedger, Callable[[], str]]]:
     """The place in a database to which the ledger of that id is moved, and a function for the address by which programs
     open it then. If nothing is there, the address must be its owner's."""
-    try:
+    with psycopg_needed():
         from tallystick.ledger.postgres.arrive import ArrivingLedger
         from tallystick.ledger.postgres.connection import Database
         from tallystick.ledger.postgres.migrate import APP, prepare
-    except ImportError as error:
-        raise Refused(f"a memory in PostgreSQL needs the package psycopg: {INSTALL}", "unavailable") from error
     place, name = parts_of(address)
     key, password = _key_for(place_of(place)), ""
 
