@@ -26,6 +26,12 @@ def cluster() -> Iterator[Cluster]:
     made.stop()
 
 
+@pytest.fixture
+def address(cluster: Cluster) -> str:
+    """Of a ledger that nobody has opened."""
+    return cluster.ledger_address(cluster.new_ledger())
+
+
 def _unavailable(why: str) -> None:
     if os.environ.get("TALLYSTICK_POSTGRES_REQUIRED") == "1":
         pytest.fail(f"PostgreSQL is required here: {why}")

@@ -147,6 +147,15 @@ class InDatabase(Recorded):
         end_erasures(self.ledger)
 
 
+def config(value: object) -> Draft:
+    return Draft("config.set/1", {"key": "top_k", "value": str(value)})
+
+
+def values(opened: OpenDatabase, start: int = 1) -> list[str]:
+    """What was recorded by `config`, in order."""
+    return [event.body["value"] for event in opened.events(start) if event.op == "config.set/1"]
+
+
 def end_erasures(ledger: PostgresLedger) -> None:
     """Record that they are carried out in the words of a folder, which has no sweep to wait for."""
     for seq in list(ledger.standing.erasing):

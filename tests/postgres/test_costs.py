@@ -18,12 +18,9 @@ from tallystick.records.episode import Episode
 from tallystick.records.errors import NotFound, RolledBack
 from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
+from tests.postgres.stories import config
 
 MANY = 3_000
-
-
-def config(value: object) -> Draft:
-    return Draft("config.set/1", {"key": "top_k", "value": str(value)})
 
 
 def put(opened: OpenDatabase, key: str) -> list[Draft]:

@@ -23,17 +23,13 @@ from tallystick.ledger.lock import HeadPin
 from tallystick.ledger.postgres.connection import Database
 from tallystick.ledger.postgres.verify import verify
 from tallystick.records.errors import Busy, NotWritable, OutcomeUnknown, RolledBack
-from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
 from tests.conftest import set_home
 from tests.postgres.cluster import SERVER, Cluster, _free_port
+from tests.postgres.stories import config
 
 if TYPE_CHECKING:
     from psycopg.abc import Query
-
-
-def config(value: object) -> Draft:
-    return Draft("config.set/1", {"key": "top_k", "value": str(value)})
 
 
 class Pair(Cluster):

@@ -15,23 +15,10 @@ from tallystick.ledger.postgres.connection import Database
 from tallystick.ledger.postgres.reader import PostgresReader
 from tallystick.records.clock import stamp
 from tallystick.records.errors import Busy, Damaged, NotFound, NotWritable, NotWritten, OutcomeUnknown, Refused
-from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
 from tallystick.stores.open_folder import OpenFolder
 from tests.conftest import SOAK
-
-
-def config(value: object) -> Draft:
-    return Draft("config.set/1", {"key": "top_k", "value": str(value)})
-
-
-def values(opened: OpenDatabase, start: int = 1) -> list[str]:
-    return [event.body["value"] for event in opened.events(start) if event.op == "config.set/1"]
-
-
-@pytest.fixture
-def address(cluster) -> str:
-    return cluster.ledger_address(cluster.new_ledger())
+from tests.postgres.stories import config, values
 
 
 @pytest.fixture

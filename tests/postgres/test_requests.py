@@ -12,22 +12,9 @@ from tallystick import Memory
 from tallystick.ledger.postgres.connection import Lost, Unanswered
 from tallystick.ledger.postgres.sweep import sweep
 from tallystick.records.errors import Busy, OutcomeUnknown, Refused
-from tallystick.records.event import Draft
 from tallystick.stores.open_database import OpenDatabase
 from tests.conftest import set_home
-
-
-def config(value: object) -> Draft:
-    return Draft("config.set/1", {"key": "top_k", "value": str(value)})
-
-
-def values(opened: OpenDatabase) -> list[str]:
-    return [event.body["value"] for event in opened.events(1) if event.op == "config.set/1"]
-
-
-@pytest.fixture
-def address(cluster) -> str:
-    return cluster.ledger_address(cluster.new_ledger())
+from tests.postgres.stories import config, values
 
 
 @pytest.fixture(params=["full", "group"])
