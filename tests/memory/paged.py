@@ -99,9 +99,9 @@ def says_what_is_held(memory: Memory) -> None:
         page = read(memory, file.path)
         there = {entry.id: entry for entry in reversed(page.entries)}
         if any(not row.folded_into and row.id not in there for row in db.entries(file.path)):
-            told = [each.what for each in memory._services.pages_of(file.user).sync().problems if each.path == file.path]
-            if any("most of what it had; nothing of it is imported" in each for each in told):  # a person is asked
-                continue
+            told = memory._services.pages_of(file.user).sync().problems
+            if any(each.path == file.path and "nothing of it is imported" in each.what for each in told):
+                continue  # a person is asked
         for row in db.entries(file.path):
             if row.folded_into:
                 assert row.id not in there
