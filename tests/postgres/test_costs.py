@@ -190,6 +190,23 @@ def test_a_head_that_another_process_here_has_moved_on_is_looked_at(cluster, add
     made.close()
 
 
+def test_a_ledger_that_is_gone_is_noticed_by_whoever_has_written_there(cluster, tmp_path):
+    """The database may have been restored from a copy that is older than the ledger."""
+    address = cluster.ledger_address(cluster.new_ledger())
+    pin = HeadPin(tmp_path, address)
+    with pytest.raises(NotFound, match="no ledger 'another'"):
+        OpenDatabase(address.partition("=")[0] + "=another", str(cluster.key), head=pin)
+    made = OpenDatabase(address, str(cluster.key), head=pin)
+    made.ledger.append([config(1)])
+    with cluster.owner() as db:
+        then = (made.ledger._calls.ledger,)
+        db.execute("UPDATE tallystick.ledgers SET name = name || ' of then' WHERE ledger = %s", then)
+    made.close()
+
+    with pytest.raises(RolledBack, match="is gone: this user has written there.*`tallystick init`"):
+        OpenDatabase(address, str(cluster.key), head=pin)
+
+
 def test_rows_are_made_again_as_they_were_in_few_statements(cluster):
     made = OpenDatabase(cluster.ledger_address(cluster.new_ledger()), str(cluster.key))
     for turn in range(2):  # the second time each replaces one

@@ -114,7 +114,7 @@ class PostgresReader:
         self._is_expected = False  # the head of this write was not looked at
         self._noted = dict[int, tuple[bytes, bytes, bytes | None]]()  # lines that came with rows, until the head moves
         self._gate, self._is_writing = Gate(self), False
-        self._calls, self._pin = LedgerCalls(database, database.find(name)), head
+        self._calls, self._pin = LedgerCalls(database, self._found(database, name, head)), head
         rows.attach(self._calls.rows, self.recorded, self._note_lines)
         self._look()
         if self._is_arriving:
@@ -129,6 +129,18 @@ class PostgresReader:
                 continue
             if why := self._contradiction(witness.seq, witness.hash, witness.name):
                 self.trouble = rolled_back(why, _WAY_OUT)
+
+    def _found(self, database: Database, name: str, head: HeadPin | None) -> UUID:
+        """The ledger of that name. RolledBack, if it is gone: this user has written to one there."""
+        try:
+            return database.find(name)
+        except NotFound as error:
+            if head is None or not head.path.exists():
+                raise
+            raise RolledBack(
+                f"{self.place} is gone: this user has written there; if the database was restored from an old copy,"
+                f" {_WAY_OUT}; `tallystick init` with its address begins anew"
+            ) from error
 
     def _begin(self) -> None:
         """Record the first line."""
