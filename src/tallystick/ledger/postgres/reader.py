@@ -139,7 +139,7 @@ class PostgresReader:
                 raise
             raise RolledBack(
                 f"{self.place} is gone: this user has written there; if the database was restored from an old copy,"
-                f" {_WAY_OUT}; `tallystick init` with its address begins anew"
+                f" {_WAY_OUT}; `tallystick init` with its address makes a new one"
             ) from error
 
     def _begin(self) -> None:
