@@ -85,6 +85,10 @@ class Gathering:
         text.update({each.block: max(text.get(each.block, 0.0), each.rank) for each in letters})
         if self.question.about:
             order += self._run(sql.ABOUT, names=orjson.dumps(sorted(self.question.about)).decode(), limit=_FEW)
+        if topic := self.question.topic:
+            order += (each.block for each in search.search(self.index, topic, self.scope, _FEW, self._rows()))
+        if self.question.topic and self.question.speakers:
+            order += self._run(sql.SPOKEN, names=orjson.dumps(sorted(self.question.speakers)).decode(), limit=_FEW)
         for span in self.question.spans[:_MOST_SPANS]:
             order += self._run(sql.IN_TIME, first=stamp(span.start), last=stamp(span.end), limit=_FEW)
         found = self.sources_of(dict.fromkeys([*order, *extra, *self._standing()]))

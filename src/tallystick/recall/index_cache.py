@@ -17,6 +17,8 @@ from tallystick.projections.index.rows import Source
 from tallystick.projections.index.search import NOW, Scope, SourceRow
 from tallystick.projections.recorded import LedgerView
 from tallystick.recall.support import State
+from tallystick.text.dates.find import Span
+from tallystick.text.values import Statement
 
 _MOST = 50_000  # blocks, or words, before it is thrown away
 
@@ -59,10 +61,13 @@ class IndexCache:
         self._count: dict[tuple[str, int], int] = {}  # of each user's blocks
         self._names: dict[int, str] = {}  # of rows
         self.unseen: dict[tuple[str, str, int], int] = {}  # vectors that some readers do not see
+        self.statements: dict[str, Statement] = {}  # what was read of blocks, to compare them
+        self.days: dict[str, list[Span]] = {}  # that texts name, by the source
         self._out: dict[str, frozenset[int]] = {}  # what is quarantined, by user
 
     def still_holds(self, index: IndexFile) -> bool:
-        is_full = max(len(self._states), len(self._rarity)) >= _MOST  # words that were asked for have no end
+        sizes = len(self._states), len(self._rarity), len(self.days)  # words that were asked for have no end
+        is_full = max(sizes) >= _MOST
         is_same = index is self.index and index.number() == self._number and index.bookmark().hash == self.hash
         return is_same and not is_full
 

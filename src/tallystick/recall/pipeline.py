@@ -31,6 +31,7 @@ from tallystick.recall.fusion import Floors, Judged, floor_of, floor_of_beliefs,
 from tallystick.recall.index_cache import IndexCache, View, edges_of
 from tallystick.recall.question import Question, take_apart
 from tallystick.recall.render import named
+from tallystick.recall.rules import VERSION, Rules, in_order
 from tallystick.recall.signals import Measured, measure
 from tallystick.recall.support import State, Support, backing, degrees, proven, support_of, weighed
 from tallystick.recall.vectors import Vectors, VectorSearch
@@ -41,6 +42,7 @@ LIKENESS = {"similarity": 1.0}  # how recall weighs without a frame
 _NEAREST = 3  # named when nothing fits, and of what a frame's floor leaves out
 _NEIGHBOURS = 3  # served after what answers
 _ONLY_RELATED = f"it only belongs together with what answers, and at most {_NEIGHBOURS} such are shown"
+_FILLS = 0.3  # of the best score: so near, a candidate is served after what answers, where there is room
 _NAMED = 20  # of what a frame has no room for, or its window leaves out
 _MOST = 5_000  # hits that are prepared for, however many are wanted
 _TAGGED = 2_000  # that a frame looks at for their tags alone; of what it guarantees, it looks at all
@@ -60,7 +62,11 @@ class Ask:
     floor: float | None = None  # None: the one that was learned
     explain: bool = False
     by_words: bool = False  # without vectors
-    drop: frozenset[str] = frozenset()  # signals that are left out, to see what they are worth
+    drop: frozenset[str] = frozenset()  # signals and rules that are left out, to see what they are worth
+    rules: int = VERSION  # the version of the rules; an answer from before there were any is repeated with 0
+
+    def goes_by(self, rule: str) -> bool:
+        return self.rules > 0 and rule not in self.drop
 
 
 class Neighbour(NamedTuple):
@@ -102,6 +108,7 @@ class Ranking:
     answering: frozenset[int]  # what may be an answer at all: there, or as something that bears on the frame's task
     guaranteed: frozenset[str]
     outside: frozenset[int]  # what the frame's window does not reach
+    newer: dict[int, int]  # the places that passed an older statement of the same thing, with its place
 
     @property
     def fit(self) -> float:
@@ -175,7 +182,9 @@ class Ranking:
     def hits(self, places: Iterable[int], scale: float = 1.0) -> list[Hit]:
         """Hits for some candidates; another spelling of a text is a hit of its own."""
         made: list[Hit] = []
-        chosen = {self.measured.blocks[place]: place for place in places}
+        blocks = self.measured.blocks
+        chosen = {blocks[place]: place for place in places}
+        older = {block: self.newer[place] for block, place in chosen.items() if place in self.newer}
         whole = self.view.whole({block: self.found.sources[block] for block in chosen}, self.scope)
         measured = {name: values for name, values in self.measured.signals.items() if name in SIGNALS}
         columns = {"similarity": self.likeness, **measured, **self.support._asdict()}
@@ -188,8 +197,14 @@ class Ranking:
             signals = {name: min(max(float(values[place]), 0.0), 1.0) for name, values in columns.items()}
             score = min(max(float(self.scores[place]) * scale, 0.0), 1.0)
             said, is_now = self.states[block].content, self.scope.at >= NOW
-            made += hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
+            hits = hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
+            why = f"; newer than what was said on {self._day(older[block])}" if block in older else ""
+            made += [replace(hit, why=hit.why + why) for hit in hits]
         return made
+
+    def _day(self, place: int) -> str:
+        source = self.found.sources[self.measured.blocks[place]][0]
+        return (source.happened or source.at)[:10]
 
     def related(self, neighbours: Iterable[Neighbour], hits: Sequence[Hit], scale: float = 1.0) -> list[Hit]:
         """Hits for neighbours of `hits`: none of them scores as high as what answers."""
@@ -204,6 +219,13 @@ class Ranking:
                     for hit in self.hits([place], scale)
                 ]
         return made
+
+    def rest(self, hits: Sequence[Hit], count: int, scale: float) -> list[Hit]:
+        """What comes next, once something answers: it scores no higher than `hits`, which are served already."""
+        shown, least = {hit.block for hit in hits}, min(hit.score for hit in hits)
+        near = _FILLS * self.scores[self.order[0]]
+        places = [p for p in self.order if self.scores[p] >= near and self.measured.blocks[p] not in shown][:count]
+        return [replace(hit, score=min(hit.score, least)) for hit in self.hits(places, scale)]
 
 
 def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -> RecallResult:
@@ -223,6 +245,8 @@ def answer(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0)
     if len(hits) < ask.k:
         near = [each for each in ranking.neighbours(places) if each.place not in ranking.outside]
         hits += ranking.related(near[:_NEIGHBOURS], hits, scale)
+    if len(hits) < ask.k and ask.frame is None and ask.goes_by("fill"):
+        hits += ranking.rest(hits, ask.k - len(hits), scale)
     nearly = _nearly(index, ranking, ask, scale, hits) if ask.explain else []
     sources = served(ranking, hits[: ask.k])
     return RecallResult(
@@ -272,9 +296,11 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     proof = proven(proofs_of(put.seen, found.sources, ask.scope), measured.blocks)
     alike = weighed(LIKENESS, likeness, support) * base
     floors, plain_floors = put.floors(index, ask, kind)
-    plain = judge(measured, kind, _in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
-    plainly = order = _in_order(alike * proof, measured.blocks)
-    scores, judged, outside = alike * proof, plain, frozenset[int]()
+    plain = judge(measured, kind, in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
+    rules = Rules(put.question, ask.goes_by, put.seen, put.vectors, ask.scope, ask.now)
+    ruled = rules.over(alike * proof, measured.blocks, said, [states[block].content for block in measured.blocks])
+    plainly = order = ruled.order
+    scores, judged, outside = ruled.scores, plain, frozenset[int]()
     if ask.frame is not None:
         outside = _outside(states, measured.blocks, ask, put.seen.hours, guaranteed)
         inside = np.ones(len(measured.blocks), dtype=np.bool_)
@@ -282,14 +308,18 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
         if (limit := float(likeness.max(initial=0.0, where=inside))) > 0:
             likeness = np.minimum(likeness / limit, 1.0)  # among other signals, likeness is relative to the best
         scores = weighed(ask.frame.weights, likeness, support) * base * proof
-        order = _in_order(scores, measured.blocks)
+        order = in_order(scores, measured.blocks)
         leading = np.argsort(-likeness, kind="stable").tolist()
         judged = judge(measured, kind, leading, floors, counts, inside)
-    recalled = put.reached(ask, plain, measured, found)
+    recalled = put.reached(ask, plain, measured, found) | ruled.topic
+    if ruled.topic and plain.fit < plain.floor:
+        plain = plain._replace(best=plainly[0], fit=plain.floor)
+        judged = judged if ask.frame else plain
     answering = recalled if judged is plain else recalled | put.reached(ask, judged, measured, found)
     return Ranking(
         put.question, ask.scope, put.seen.view(ask.scope), order, scores, measured, found, states, likeness, support,
         judged, plainly, plain, recalled, answering, frozenset(guaranteed) & found.sources.keys(), outside,
+        ruled.newer,
     )  # fmt: skip
 
 
@@ -354,16 +384,6 @@ class _Put:
         beliefs = None if self.goes_by_words(ask) else floor_of_beliefs(kind, size)
         plain = Floors(turns, beliefs if ask.floor is None or beliefs is None else ask.floor)
         return Floors(turns) if ask.frame else plain, plain
-
-
-def _in_order(scores: NDArray[np.float64], blocks: list[str]) -> list[int]:
-    """The places, best first; equal ones in the order of their blocks."""
-    order = np.argsort(-scores, kind="stable")
-    sorted_scores = scores[order]
-    if (sorted_scores[1:] == sorted_scores[:-1]).any():
-        order = np.lexsort((np.array(blocks), -scores))
-    places: list[int] = order.tolist()
-    return places
 
 
 def _passes(ask: Ask) -> Visible:

@@ -20,6 +20,7 @@ import orjson
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.search import MOST_WORDS, Scope
+from tallystick.recall.topic import topic_of
 from tallystick.text.dates.find import Span, spans_in, wants_a_time
 from tallystick.text.recall_words import STOP, WORD, telling, without_names, without_possessive, words
 
@@ -53,6 +54,7 @@ class Question:
     spans: tuple[Span, ...]  # of time
     is_when: bool
     is_naming: bool  # it asks for a name
+    topic: tuple[str, ...] = ()  # the words of what it asks about as a whole
 
 
 def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Question:
@@ -64,9 +66,11 @@ def take_apart(index: IndexFile, asked: str, scope: Scope, now: datetime) -> Que
     if spans:  # a time is no word
         told = [word for word in told if not _OF_TIME.fullmatch(word)] or told
     spoken = told or list(dict.fromkeys(words(bare)))
+    is_when = wants_a_time(asked)
     return Question(
         asked, bare, tuple(spoken[:MOST_WORDS]), bool(told), frozenset(speakers), frozenset(about), tuple(named),
-        called_in(bare, spoken[:MOST_WORDS]), spans, wants_a_time(asked), _ASKS_A_NAME.match(asked) is not None,
+        called_in(bare, spoken[:MOST_WORDS]), spans, is_when, _ASKS_A_NAME.match(asked) is not None,
+        () if spans or is_when else topic_of(asked),
     )  # fmt: skip
 
 

@@ -247,7 +247,7 @@ class RecallService:
     def filled(self, ask: Ask, frame: Frame, budget: int | None) -> tuple[FilledFrame, list[str], Head, Ask]:
         """The frame, the source of each of its hits, the last event it was made from, and the query as answered."""
         day = ask.scope._replace(now=ask.scope.now[:10])  # by which "yesterday" is counted
-        key = repr((ask.question, day, ask.filters, frame, budget, ask.floor))
+        key = repr((ask.question, day, ask.filters, frame, budget, ask.floor, ask.rules))
         with self._folder.ledger.reading():
             kept = self._frames.get(key, self._content(), ask.scope.now) if self._may_cache(frame) else None
             if kept is not None:
@@ -510,6 +510,7 @@ class FrameCache:
 # -- replay: a recorded query again, at the place of the ledger where it was asked -------------------------------------
 
 KEPT_NOW = "now"  # in a receipt: from when "yesterday" is counted, where that is not when it was asked
+RULES = "rules"  # in a receipt: the version of the rules of recall; a receipt from before there were any has none
 _KEPT = ("session", "agent", "path", "floor", "quarantined", "by_words", "budget")
 _BEYOND = 1 << 62  # more than anyone has memories
 _TODAYS = "how used and fresh a memory is, and in a large folder how rare words are, are today's"
@@ -534,7 +535,7 @@ def to_keep(ask: Ask, query: Query, budget: int | None, at: str) -> dict[str, An
         given[KEPT_NOW] = stamp(ask.now)
     if not ask.question.strip():
         given[BLANK] = True
-    return given
+    return {**given, RULES: ask.rules}
 
 
 def replay(recall: RecallService, receipt: Receipt, frames: FrameStore, question: str = "") -> Replayed:
@@ -568,13 +569,14 @@ def _again(
     recall: RecallService, receipt: Receipt, question: str, given: dict[str, Any]
 ) -> tuple[list[Hit], list[str]]:  # fmt: skip
     budget, frame = given.pop("budget", None), given.pop("frame", None)
-    then = datetime.fromisoformat(given.pop(KEPT_NOW, receipt.at))
+    then, rules = datetime.fromisoformat(given.pop(KEPT_NOW, receipt.at)), given.pop(RULES, 0)
     given.setdefault("believed_at", receipt.head[0])
     query = Query(question, receipt.user, k=receipt.k or None, frame=frame, **given)
     if frame is not None and receipt.k == 0:
-        filled, sources, *_ = recall.filled(recall.asking(replace(query, k=None), then), frame, budget)
+        ask = replace(recall.asking(replace(query, k=None), then), rules=rules)
+        filled, sources, *_ = recall.filled(ask, frame, budget)
         return list(filled.hits), sources
-    found = recall.answered(recall.asking(query, then))
+    found = recall.answered(replace(recall.asking(query, then), rules=rules))
     return list(found), list(found.served)
 
 

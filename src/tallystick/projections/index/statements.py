@@ -245,6 +245,10 @@ ABOUT = f"""
     SELECT block_id FROM index_sources
     WHERE about IN (SELECT value FROM json_each(:names)) AND about != '' AND {_visible()}
     ORDER BY since_seq DESC LIMIT :limit"""
+SPOKEN = f"""
+    SELECT block_id FROM index_sources
+    WHERE agent IN (SELECT value FROM json_each(:names)) AND agent != '' AND happened IS NOT NULL AND {_visible()}
+    ORDER BY happened DESC LIMIT :limit"""
 IN_TIME = f"""
     SELECT block_id FROM index_sources
     WHERE happened IS NOT NULL AND happened >= :first AND happened < :last AND {_visible()}
