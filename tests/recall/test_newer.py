@@ -97,3 +97,9 @@ def test_an_instruction_is_passed_only_by_another_or_by_a_change() -> None:
 def test_what_comes_from_outside_passes_no_persons_word(trust: str, does: bool) -> None:
     assert passes(statement(NEW, 9, trust=trust), statement(OLD, 2)) == does
     assert passes(statement(NEW, 9, trust=trust), statement(OLD, 2, trust=trust))
+
+
+def test_whoever_repeats_a_statement_does_not_correct_it() -> None:
+    assert passes(statement(f"{NEW} now", 9), statement(OLD, 2))
+    assert not passes(statement(f"{NEW} now", 9, echo=1), statement(OLD, 2))
+    assert not passes(statement(f"As of 9 May I was told now: “{OLD.upper()}”, in 2 notes", 9), statement(OLD, 2))

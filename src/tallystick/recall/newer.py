@@ -88,9 +88,10 @@ def _pairs(
 
 
 def _may_speak(newer: SourceRow, older: SourceRow) -> bool:
-    """True unless both are turns of conversations, where the later replaces nothing, or the newer is from outside."""
+    """True unless both are turns of conversations, where the later replaces nothing, or the newer is from outside, or
+    repeats what recall served."""
     is_talk = newer.what == older.what == "episode"
-    return not is_talk and (newer.trust not in _OUTSIDE or newer.trust == older.trust)
+    return not is_talk and not newer.echo and (newer.trust not in _OUTSIDE or newer.trust == older.trust)
 
 
 def _is_past(span: Span, now: datetime) -> bool:
@@ -100,8 +101,9 @@ def _is_past(span: Span, now: datetime) -> bool:
 
 
 def _says_otherwise(newer: Statement, older: Statement, kinds: frozenset[str]) -> bool:
-    """True if the newer one holds the kind of value that is asked for, where the older one does, and another value."""
-    if kinds & older.kinds and not kinds & newer.kinds:
+    """True if the newer one holds the kind of value that is asked for, where the older one does, and another value.
+    Whoever quotes all of a statement does not correct it."""
+    if newer.repeats(older) or (kinds & older.kinds and not kinds & newer.kinds):
         return False
     return newer.is_change or not older.values or newer.values != older.values
 

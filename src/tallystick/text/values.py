@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tallystick.text.recall_words import stem, telling
+from tallystick.text.recall_words import stem, telling, words
 
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:uary|ruary|ch|il|ust|ember|tember|ober)?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
@@ -60,10 +60,16 @@ class Statement(NamedTuple):
     kinds: frozenset[str]  # of the values in it
     values: frozenset[str]
     is_change: bool
+    said: str  # its words in their order
 
     @classmethod
     def of(cls, text: str) -> Statement:
-        return cls(frozenset(map(stem, telling(text))), kinds_of(text), values_in(text), says_change(text))
+        told, said = frozenset(map(stem, telling(text))), " ".join(words(text))
+        return cls(told, kinds_of(text), values_in(text), says_change(text), f" {said} ")
+
+    def repeats(self, other: Statement) -> bool:
+        """True if it quotes all that the other says."""
+        return other.said in self.said
 
 
 def kinds_of(text: str) -> frozenset[str]:

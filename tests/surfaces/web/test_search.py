@@ -53,7 +53,7 @@ def test_a_hit_shows_its_score_in_parts_why_who_when_and_where_it_comes_from(ask
     assert hit.text in page.text
     assert hit.why in page.text
     assert f"{hit.score:.2f}" in page.text
-    bars = {str(each["aria-label"]): str(each["value"]) for each in page.all("meter")}
+    bars = {str(each["aria-label"]): str(each["value"]) for each in reversed(page.all("meter"))}  # the first hit's
     assert bars["words"] == f"{hit.signals['words']:.4f}"
     assert bars["recency"] == f"{hit.signals['recency']:.4f}"
     assert "None from date" in page.text
