@@ -38,7 +38,7 @@ from tallystick.recall.pipeline import Ask, answer
 from tallystick.records.clock import stamp
 
 K = 10
-RULES = ("fill", "list", "time", "newer")
+RULES = ("fill", "list", "mine", "time", "newer")
 COLUMNS = ("first", "top 3", "outdated", "every", "nowhere", "refused")
 GOALS = {  # (kind, column): the least with one trade left out, and what is hoped for
     ("correction", "first"): (0.60, 0.80), ("correction", "outdated"): (0.25, 0.10), ("alias", "first"): (0.50, 0.70),

@@ -258,3 +258,36 @@ def test_what_is_not_known_is_no_topic(tower, asked):
 )  # fmt: skip
 def test_the_topic_of_a_question(asked, topic):
     assert topic_of(asked) == topic
+
+
+# -- mine --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def home(dated) -> Memory:
+    dated.observe("I can't stand coriander, it tastes of soap", agent="Ida", session="table")
+    dated.remember("I can't stand capers")
+    dated.remember("Letters end with kind regards", kind="instruction")
+    dated.remember("The letters of the alphabet end with a z")
+    return dated
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("What can't I stand?", "I can't stand capers"),
+        ("What can't Ida stand?", "I can't stand coriander, it tastes of soap"),
+        ("How should you end letters?", "Letters end with kind regards"),
+    ],
+)
+def test_i_is_whoever_asks_and_a_wish_is_answered_by_an_instruction(home, asked, first):
+    assert texts(home.recall(asked))[0] == first
+
+
+def test_whoever_wants_to_be_told_something_does_not_ask_of_themself(home):
+    assert texts(home.recall("Tell me about coriander"))[0].startswith("I can't stand coriander")
+
+
+def test_without_the_rule_another_s_i_answers_as_well(home):
+    home.observe("I can't stand it when it rains, what a stand", agent="Ida", session="table")
+    assert answer_without(home, "mine", "What can't I stand?") != texts(home.recall("What can't I stand?"))

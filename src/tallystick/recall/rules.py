@@ -2,6 +2,7 @@
 
     fill    once something answers, what is near follows it
     list    what is of the topic, for "tell me about …"
+    mine    what somebody says of themself, for "what am I …", and how they want things done
     time    what was said, or is due, on the day that the question names
     newer   of two statements of one thing, the newer one
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from tallystick.projections.index.search import Scope, SourceRow
 from tallystick.projections.vectors.rows import steady
 from tallystick.recall.index_cache import IndexCache
+from tallystick.recall.mine import asks_of_oneself, of_oneself, of_wishes
 from tallystick.recall.newer import Comparison, newer_first
 from tallystick.recall.question import Question
 from tallystick.recall.times import at_that_time
@@ -67,6 +69,10 @@ class Rules:
             parts, is_known = of_topic(sources, texts, self._rare(self.question.topic))
             moved += top * parts
             topic = frozenset(np.flatnonzero(parts).tolist()) if is_known else topic
+        if self.goes_by("mine"):
+            moved += top * of_wishes(self.question.asked, sources)
+            if not self.question.names and not self.question.spans and asks_of_oneself(self.question.asked):
+                moved += top * of_oneself(sources, texts, self.question.speakers)
         if self.question.spans and self.goes_by("time"):
             moved += _BY_TIME * top * at_that_time(self.question, sources, texts, self.now, self.seen.days)
         order = in_order(moved, blocks)
