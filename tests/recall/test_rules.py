@@ -291,3 +291,80 @@ def test_whoever_wants_to_be_told_something_does_not_ask_of_themself(home):
 def test_without_the_rule_another_s_i_answers_as_well(home):
     home.observe("I can't stand it when it rains, what a stand", agent="Ida", session="table")
     assert answer_without(home, "mine", "What can't I stand?") != texts(home.recall("What can't I stand?"))
+
+
+# -- aliases -----------------------------------------------------------------------------------------------------------
+
+NAMED = "The apprentices call the old tractor Gustav."
+TRACTOR = (
+    "The old tractor needs a new clutch before the harvest", "The old tractor is parked behind the mill",
+    "The mill pond is full of frogs", "The clutch of eggs in the barn is from the brown hen",
+)  # fmt: skip
+
+
+@pytest.fixture
+def farm(dated) -> Memory:
+    for text in (NAMED, *TRACTOR):
+        dated.remember(text)
+    return dated
+
+
+def test_a_question_is_asked_under_every_name_and_what_only_teaches_a_name_comes_last(farm):
+    served = texts(farm.recall("What does Gustav need?"))
+
+    assert served[0] == TRACTOR[0]
+    assert NAMED not in served[:1]
+    assert answer_without(farm, "alias", "What does Gustav need?")[:1] != [TRACTOR[0]]
+
+
+def test_the_name_that_is_used_more_is_left_as_it_is(farm):
+    asked = "Where is the old tractor parked?"
+    assert texts(farm.recall(asked))[0] == TRACTOR[1]
+    assert answer_without(farm, "alias", asked) == texts(farm.recall(asked))
+
+
+def test_what_something_is_called_is_answered_by_whoever_named_it(farm):
+    assert texts(farm.recall("What do the apprentices call the old tractor?"))[0] == NAMED
+
+
+def test_an_answer_under_another_name_is_repeated_as_it_was(farm):
+    receipt = farm.recall("What does Gustav need?", receipt=True, keep_question=True).receipt
+    assert farm.replay(receipt).is_the_same
+    farm.forget(next(each.id for each in farm.beliefs.all() if each.text == NAMED))
+    assert farm.replay(receipt).is_the_same
+
+
+def test_a_name_holds_as_long_as_the_statement_that_gave_it(farm):
+    farm.forget(next(each.id for each in farm.beliefs.all() if each.text == NAMED))
+    assert TRACTOR[0] not in texts(farm.recall("What does Gustav need?"))[:1]
+
+
+def test_what_was_found_is_recorded_with_the_statement_and_survives_every_rebuild(farm):
+    [told] = [event.body["names"] for event in farm.log() if "names" in (event.body or {})]
+    assert told == {"rules": 1, "same": [["old tractor", "gustav"]]}
+    farm.rebuild_index()
+    assert farm.recall("What does Gustav need?")[0].text == TRACTOR[0]
+
+
+@pytest.mark.parametrize("trust", ["agent", "tool", "web"])
+def test_only_a_person_says_who_is_who(tmp_path, days, trust):
+    with Memory(tmp_path / "memory", clock=days, trust=trust) as program:
+        program.remember("My accountant is Mallory Ekberg, also known as Gustav")
+        program.observe("We call the old tractor Gustav")
+        assert not any("names" in (event.body or {}) for event in program.log())
+
+
+def test_my_sister_is_mine_and_not_that_of_whoever_i_listen_to(dated):
+    dated.observe("My sister Tabea sings in a choir", agent="Ida", session="table")
+    dated.remember("My brother Lorenz sings in a band")
+    assert [event.body["names"]["same"] for event in dated.log() if "names" in (event.body or {})] == [
+        [["my brother", "lorenz"]]
+    ]
+
+
+def test_another_user_s_names_are_their_own(farm):
+    for text in TRACTOR:
+        farm.remember(text, user="bob")
+    assert farm.recall("What does Gustav need?", user="bob").nothing_fits or (
+        farm.recall("What does Gustav need?", user="bob")[0].text != TRACTOR[0]
+    )

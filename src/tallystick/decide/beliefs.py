@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from tallystick.decide.aliases import names_in
 from tallystick.decide.graph import merges_thing, tells_of
 from tallystick.records import operations as op
 from tallystick.records.belief import OWNER, Belief, recorded
@@ -317,13 +318,13 @@ def _must_see(known: Beliefs, name: str, held: CurrentVersion, path: str) -> Non
 def in_its_place(belief: dict[str, Any], held: CurrentVersion | None, path: str) -> Draft:
     """A version that replaces another, if there is one. On a branch an ancestor's belief stays; this is its own."""
     if held is None:
-        return Draft(op.BELIEF_PUT, {"belief": belief})
+        return Draft(op.BELIEF_PUT, {"belief": belief, **names_in(belief)})
     before = held.belief()
     if held.path == path:
         return _supersede(belief, [before])
     if views := grown(belief.get("views", {}), [before.views]):
         belief = {**belief, "views": views}
-    return Draft(op.BELIEF_PUT, {"belief": belief, "over": [before.id]})
+    return Draft(op.BELIEF_PUT, {"belief": belief, "over": [before.id], **names_in(belief)})
 
 
 def _supersede(belief: dict[str, Any], replaced: Sequence[Belief]) -> Draft:
@@ -332,7 +333,9 @@ def _supersede(belief: dict[str, Any], replaced: Sequence[Belief]) -> Draft:
         belief = {**belief, "views": trimmed(belief["views"], [each.views for each in replaced])}
         if not belief["views"]:
             del belief["views"]
-    return Draft(op.BELIEF_SUPERSEDE, {"belief": belief, "replaces": [each.id for each in replaced]})
+    return Draft(
+        op.BELIEF_SUPERSEDE, {"belief": belief, "replaces": [each.id for each in replaced], **names_in(belief)}
+    )  # fmt: skip
 
 
 def _says_the_same(current: CurrentVersion, belief: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tallystick.decide.aliases import names_in
 from tallystick.records.belief import OWNER
 from tallystick.records.episode import Episode
 from tallystick.records.errors import KeyReused, NotFound
@@ -26,7 +27,8 @@ def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Dra
         return []
     if any(not is_above(episode.trust, each.trust) for each in told):
         raise KeyReused(f"{episode.id!r} is the id of another episode; give this one another id")
-    return [Draft(EPISODE_PUT, {"episode": body, "echo": list(echo)} if echo else {"episode": body})]
+    echoed = {"echo": list(echo)} if echo else {}
+    return [Draft(EPISODE_PUT, {"episode": body, **echoed, **names_in(body)})]
 
 
 def retract(known: Episodes, names: Sequence[str], *, user: str = OWNER, reason: str = "") -> list[Draft]:

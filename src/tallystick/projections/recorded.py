@@ -6,7 +6,7 @@ recorded them: the words themselves, whose they are, who said them, and what rel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tallystick.records.event import Event
@@ -28,6 +28,8 @@ class LedgerView(NamedTuple):
     is_distrusted: Callable[[Event, Mapping[str, Any]], bool]  # whether a user distrusts who stated this there
     front: Callable[[str, str], Mapping[str, Any]]  # what is said of the page of a user about an entity
     names: Callable[[str, str], Collection[str]]  # the names of an entity of a user, now and before
+    # The other names of one, on these paths after that event, each with the statements that say so.
+    aliases: Callable[[str, str, Sequence[str], int], Mapping[str, Sequence[str]]]
 
     def is_released(self, event: Event) -> bool:
         """True if what an event states may be shown: it was never quarantined, or somebody approved it."""

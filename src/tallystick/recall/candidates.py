@@ -49,6 +49,15 @@ class Candidates:
     bonds: list[Bond]  # between the best of them and others, strongest first
     hidden: tuple[str, ...]  # blocks that were found, without a source that the reader may see
 
+    def joined(self, more: Candidates) -> Candidates:
+        """These, and those that were found otherwise."""
+        bonds, hidden = dict.fromkeys([*self.bonds, *more.bonds]), (set(self.hidden) | set(more.hidden))
+        sources = self.sources | more.sources
+        return Candidates(
+            sources, {**more.text, **self.text}, self.links | more.links, list(bonds),
+            tuple(sorted(hidden - sources.keys())),
+        )  # fmt: skip
+
     def with_beside(self) -> dict[str, None]:
         """All of them, and then the turns adjacent to them."""
         every: dict[str, None] = dict.fromkeys(self.sources)

@@ -104,6 +104,11 @@ class Judged(NamedTuple):
     fit: float
     floor: float
 
+    def better(self, other: Judged) -> Judged:
+        """Of the same candidates for two questions that mean the same: what answers either."""
+        first, second = (self, other) if self.fit - self.floor >= other.fit - other.floor else (other, self)
+        return first._replace(sure=np.maximum(first.sure, second.sure), reached=first.reached | second.reached)
+
 
 def judge(
     measured: Measured, kind: str, order: Sequence[int], floors: Floors, counts: NDArray[np.float64] | float = 1.0,

@@ -25,10 +25,12 @@ from tallystick.projections.index.file import IndexFile, must_be_recorded
 from tallystick.projections.index.rows import BACK, STANDARD, WITHHELD, Source, is_constitutional
 from tallystick.projections.index.search import NOW, Scope, SourceRow, count_of, count_on
 from tallystick.projections.index.segmentation import has_no_spaces
+from tallystick.recall.aliases import Reworded, asks_for_a_name, only_names, reworded
 from tallystick.recall.candidates import POOL, Bond, Candidates, Gathering, Visible
 from tallystick.recall.filters import Filters, bears, tags_of
 from tallystick.recall.fusion import Floors, Judged, floor_of, floor_of_beliefs, judge, similarity
 from tallystick.recall.index_cache import IndexCache, View, edges_of
+from tallystick.recall.lexicon import Lexicon
 from tallystick.recall.question import Question, take_apart
 from tallystick.recall.render import named
 from tallystick.recall.rules import VERSION, Rules, in_order
@@ -280,24 +282,36 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
     put, kind = _Put.of(index, meaning, ask, erasures), "none" if ask.by_words else meaning.kind
     guaranteed = _guaranteed(put.seen, ask)
     found, states = put.gather(ask, guaranteed)
+    others = put.reworded(index, meaning, ask, erasures)
+    for other, _ in others:
+        more, states_of = other.gather(ask, [*found.sources])
+        found, states = found.joined(more), states | states_of
     if not found.sources:
         return None
     lexicon = meaning.plain if kind == "none" else meaning.lexicon
-    rare = np.array(put.rare, np.float32)
-    file = put.vectors.file if put.vectors else None
-    measured = measure(put.question, rare, found, states, lexicon, file, put.vector, put.toward)
+    measured, counts = put.measured(ask, found, states, lexicon)
     said = list(found.sources.values())
     edges = edges_of(put.seen, measured.blocks, ask.scope) if put.seen.has_edges else []
     degree = degrees(edges, measured.blocks)
     support = support_of([states[block] for block in measured.blocks], said, put.seen.hours, degree)
-    counts = 1.0 if ask.by_words else as_answers(put.question, measured, states)
     likeness = similarity(measured, kind, ask.drop) * counts
+    under_other_names = [other.measured(ask, found, states, lexicon) for other, _ in others]
+    for measured_so, counts_so in under_other_names:
+        likeness = np.maximum(likeness, similarity(measured_so, kind, ask.drop) * counts_so)
+    for _, each in others:
+        likeness = likeness * np.array([taught(each, found.sources[block], states[block]) for block in measured.blocks])
     base = backing(support, said, ask.scope.path)
     proof = proven(proofs_of(put.seen, found.sources, ask.scope), measured.blocks)
     alike = weighed(LIKENESS, likeness, support) * base
     floors, plain_floors = put.floors(index, ask, kind)
-    plain = judge(measured, kind, in_order(alike, measured.blocks), plain_floors, counts)  # by likeness alone
-    rules = Rules(put.question, ask.goes_by, put.seen, put.vectors, ask.scope, ask.now)
+    by_likeness = in_order(alike, measured.blocks)
+    plain = judge(measured, kind, by_likeness, plain_floors, counts)  # by likeness alone
+    question = put.question  # in the words in which it is answered best
+    for (other, _), (measured_so, counts_so) in zip(others, under_other_names, strict=True):
+        judged = judge(measured_so, kind, by_likeness, plain_floors, counts_so)
+        question = other.question if judged.fit - judged.floor > plain.fit - plain.floor else question
+        plain = plain.better(judged)
+    rules = Rules(question, ask.goes_by, put.seen, put.vectors, ask.scope, ask.now)
     ruled = rules.over(alike * proof, measured.blocks, said, [states[block].content for block in measured.blocks])
     plainly = order = ruled.order
     scores, judged, outside = ruled.scores, plain, frozenset[int]()
@@ -356,6 +370,29 @@ class _Put:
             nearest_alone(found, states, ask.scope)
             states = with_use(self.seen.index, states, ask.scope)
         return found, states
+
+    def reworded(
+        self, index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int
+    ) -> list[tuple[_Put, Reworded]]:  # fmt: skip
+        """The same question under other names, where the ledger says that they are one."""
+        ledger, scope = self.seen.view(ask.scope).ledger, ask.scope
+        if ledger is None or not ask.goes_by("alias") or scope.is_nobodys() or asks_for_a_name(ask.question):
+            return []
+        paths = scope.lineage or (scope.path, "")
+        found = reworded(
+            ask.question, lambda name: ledger.aliases(scope.user, name, paths, scope.at),
+            lambda words: self.seen.rarity(words, scope),
+        )  # fmt: skip
+        return [(_Put.of(index, meaning, replace(ask, question=each.asked), erasures), each) for each in found]
+
+    def measured(
+        self, ask: Ask, found: Candidates, states: dict[str, State], lexicon: Lexicon
+    ) -> tuple[Measured, NDArray[np.float64]]:  # fmt: skip
+        """The signals of all candidates, and the share of each one's likeness that counts."""
+        file = self.vectors.file if self.vectors else None
+        rare = np.array(self.rare, np.float32)
+        made = measure(self.question, rare, found, states, lexicon, file, self.vector, self.toward)
+        return made, np.ones(len(made.blocks)) if ask.by_words else as_answers(self.question, made, states)
 
     def goes_by_words(self, ask: Ask) -> bool:
         """True for a question by words alone, or in words that say nothing: it gets whatever has one of them."""
@@ -454,7 +491,14 @@ def _outside(
 # says nothing beyond the question's own words, cannot answer it; it comes after whatever may.
 
 _ONLY_ASKED = 0.1  # what is left of its likeness
+_ONLY_NAMES = 0.4
 _WHOLLY = 0.99
+
+
+def taught(each: Reworded, said: Sequence[SourceRow], state: State) -> float:
+    """The share of a candidate's likeness that counts, if all it says is that two names are one."""
+    is_teaching = any(source.id in each.taught for source in said)
+    return _ONLY_NAMES if is_teaching and only_names(state.content, each) else 1.0
 
 
 def as_answers(question: Question, measured: Measured, states: Mapping[str, State]) -> NDArray[np.float64]:

@@ -35,7 +35,7 @@ _BELIEF: dict[str, Kind] = {
 }  # fmt: skip
 _STATED: dict[str, Kind] = {
     "belief": _BELIEF, "replaces": ID, "over": ID, "merged": ID, "idempotency_key": NAME, "idempotency_source": ID,
-    "approved": ID, "echo": ID,
+    "approved": ID, "echo": ID, "names": {"rules": NUMBER, "same": NAME},
 }  # fmt: skip
 _EPISODE: dict[str, Kind] = {
     "id": NAME, "content": TEXT, "timestamp": TIME, "source_node": NAME, "agent": NAME, "user": ID, "session": NAME,
@@ -61,7 +61,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "belief.supersede/1": _STATED,
     "belief.tombstone/1": {"id": ID, "reason": TEXT},
     "belief.invalidate/1": {"id": ID, "reason": TEXT},
-    "episode.put/1": {"episode": _EPISODE, "echo": ID},
+    "episode.put/1": {"episode": _EPISODE, "echo": ID, "names": {"rules": NUMBER, "same": NAME}},
     "episode.retract/1": {**_WHOSE, "ids": ID, "reason": TEXT},
     "episode.fade/1": {**_WHOSE, "ids": ID, "reason": TEXT},
     "outcome.put/1": {

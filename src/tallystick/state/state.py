@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, RECEIPT_PUT, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
+from tallystick.state.aliases import Aliases
 from tallystick.state.beliefs import Beliefs
 from tallystick.state.episodes import Episodes
 from tallystick.state.graph import GraphBook, Relations
@@ -47,13 +48,14 @@ class State(Beliefs):
         self.pages = Pages(self.tables)
         self.distrusts = Distrusts(self.tables)
         self.graph = GraphBook(self.tables)
+        self.aliases = Aliases(self.tables)
         self.relations = Relations(self.tables)
         self.taken_in = Taken(self.tables)
         self._changed: Table[int] = self.tables.table("changed")  # one row, by ""
         super().__init__(self.tables)
         self._parts: list[Part] = [
             self.work, self.reviews, self.episodes, self.uses, self.rules, self.pages, self.paths, self.distrusts,
-            self.graph, self.relations, self.taken_in,
+            self.graph, self.relations, self.taken_in, self.aliases,
         ]  # fmt: skip
         self._watching = [part for part in self._parts if type(part).apply is not Part.apply]
         self._following: dict[str, list[Part]] = {}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -26,6 +26,7 @@ from tallystick.records.event import Event
 from tallystick.records.operations import IMPORT_DONE
 from tallystick.records.times import Times
 from tallystick.state import history as timeline
+from tallystick.state.aliases import Aliases
 from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.history import dependents, why
 from tallystick.state.imports import Taken
@@ -124,10 +125,15 @@ class OpenLedger:
         def names(user: str, about: str) -> set[str]:
             return {name for name, _, _ in state.pages.names(user, about)}
 
+        def aliases(user: str, name: str, paths: Sequence[str], at: int) -> Mapping[str, Sequence[str]]:
+            is_now = at >= self.ledger.head.seq
+            known = state.aliases if is_now else Aliases(TablesAt(self._tables, at))
+            return known.of(user, name, paths)
+
         return LedgerView(
             self.ledger.head.seq, bool(times.doubted), self.ledger.recorded,
             lambda name: state.version(name) or state.episodes.of(name), is_clear, is_distrusted, state.pages.front,
-            names,
+            names, aliases,
         )  # fmt: skip
 
     def draw(self) -> Callable[[], str]:

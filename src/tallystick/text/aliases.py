@@ -1,0 +1,131 @@
+"""Other names that a statement gives: "Priya Raman goes by Pip", "we call the oven Bertha", "my sister is called Jo".
+
+Only what is said outright counts, and only English is read. A pair is two names of one person or thing, as they are
+compared (`name_key`). A relation is a name too, "my sister": it is the speaker's for somebody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tallystick.records.entity import name_key
+
+VERSION = 1  # of these rules; what they found is recorded with it
+MINE = "my "  # how a name that is a relation begins
+
+_LONGEST = 600  # characters: a longer text gives no names
+_MOST = 8  # pairs of one statement
+_MOST_WORDS = 4  # of a name
+
+_ALIKE = (  # relations that are called by several names
+    ("husband", "spouse", "partner"), ("wife", "spouse", "partner"), ("boyfriend", "partner"),
+    ("girlfriend", "partner"), ("mother", "mum", "mom", "mam"), ("father", "dad"),
+    ("grandmother", "grandma", "gran", "nan"), ("grandfather", "grandad", "granda"), ("boss", "manager"),
+    ("neighbour", "neighbor"), ("flatmate", "roommate", "housemate"), ("lawyer", "solicitor"), ("doctor", "gp"),
+    ("accountant", "bookkeeper"), ("landlord", "landlady"),
+)  # fmt: skip
+_OTHERS = """
+    daughter son brother sister uncle aunt cousin niece nephew granddaughter grandson fiancé fiancée supervisor mentor
+    assistant dentist physio plumber electrician vet teacher tutor coach nurse driver cleaner apprentice intern trainee
+    colleague friend therapist trainer agent dog cat
+    """
+_RELATION = rf"(?:[a-z]+ )?(?P<relation>{'|'.join(sorted({*_OTHERS.split(), *(w for each in _ALIKE for w in each)}))})"
+
+# A word, a name of capitals, the name that is given, what it is given to, and that at the beginning of a sentence.
+_WORD = r"[^\W_][\w'-]*"
+_CAP = r"(?:[^\W\d_a-zß-öø-ÿ][\w'-]*)"
+_NAME = rf"(?:(?:(?:Mr|Mrs|Ms|Miss|Dr|dr|Prof|Professor)\.? )?{_CAP}(?: {_CAP}){{0,2}})"
+_QUOTED = r"'(?:the )?(?P<quoted>[^']{2,60})'"
+_GIVEN = rf"(?:{_QUOTED}|(?:the )?(?P<given>{_NAME}|{_WORD}(?=[.,;!]|$)))"
+_NAMED = rf"(?P<named>{_NAME}|[a-z][\w-]+)"
+_WORDS = rf"(?P<thing>{_WORD}(?: {_WORD}){{0,2}}?)"
+_THING = rf"(?:(?:[Tt]he|[Oo]ur|[Mm]y|this) {_WORDS}|{_NAMED})"
+_SUBJECT = rf"(?:(?:[Tt]he|[Oo]ur|[Mm]y) (?P<thing>{_WORD}(?: {_WORD}){{0,2}}(?=[,;:])|{_WORD})|{_NAMED})"
+_END = r"(?=[.,;!]|$| and )"
+
+_CALL = r"(?:calls?|called|name[sd]?|nicknamed?|christen(?:s|ed)|dub(?:s|bed))"
+_ALL = r"(?:everyone|everybody|(?:we|they)(?: all)?|(?:most )?people|the team|all of us)(?: here)?(?: just)?"
+_SAY = r"(?:says?|calls? (?:it|him|her|them|this)|uses?)"
+_BY_NAME = r"(?:known as|called|nicknamed|goes by(?: the name(?: of)?)?|a\.?k\.?a\.?)"
+_PATTERNS = tuple(  # each with words of which a text must have one
+    (cues, re.compile(pattern)) for cues, pattern in (
+        (("known as", "called", "nicknamed", "goes by", "a.k.a", "aka"),
+         rf"{_THING},? (?:(?:is|are|was) )?(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
+        (("call", "name", "nickname", "christen", "dub"),
+         rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{_CAP}){_END})"),
+        (("mean", "talk about"), rf"{_GIVEN},? when (?:they|we|you|people|I) (?:mean|talk about) {_THING}{_END}"),
+        (("mean",), rf"\b[Bb]y {_GIVEN} (?:I|we|they) mean {_THING}{_END}"),
+        (("stands for", "short for"), rf"{_GIVEN} (?:stands|is short) for {_THING}{_END}"),
+        ((" say", " call", " use"), rf"(?:^|[.!?:] ){_SUBJECT}(?:[,;:]| [^.!?]*?[,;]) {_ALL} {_SAY} {_GIVEN}"),
+        (("obody says",), rf"\b[Nn]obody says {_THING}(?: here| any ?more)?[,;:]? (?:it's |(?:we|they) say )?"
+                          rf"(?:just |only )?{_GIVEN}"),
+        (("called",), rf"(?P<named>{_NAME})[^.!?]*? (?:wants|likes|prefers)(?: to be| being)? called {_GIVEN}"),
+        (("name", "handle", "nick", "login"),
+         rf"{_NAMED}(?:'s|s) (?:[a-z]+ ){{0,2}}(?:name|surname|handle|nickname|username|nick|login)(?: for [a-z ]+?)?"
+         rf"(?: is|:| =) @?{_GIVEN}"),
+        ((" =",), rf"(?:^|[.,;:!?] |\b(?:and|in my notes) )(?:(?:the|our) )?{_WORDS} ={{1,2}} {_GIVEN}"
+                  r"(?=[.,;!(]|$| and )"),
+        (("(",), rf"(?P<named>{_NAME}) \((?P<given>[A-Z][A-Z0-9]{{1,5}}(?= |\)))"),
+    )
+)  # fmt: skip
+_RELATED = tuple(
+    re.compile(pattern) for pattern in (
+        rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})",
+        rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b",
+    )
+)  # fmt: skip
+_FULL = re.compile(  # a first name and a last one, where a person is introduced
+    rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{_CAP}) (?P<last>{_CAP})"
+    r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
+)
+_HAS_TWO, _OWN = re.compile(rf"{_CAP} {_CAP}"), re.compile(rf"\b(?:my|our) {_RELATION}\b", re.IGNORECASE)
+_NO_NAME = frozenset(  # they begin no name
+    """
+    i im i'm i've is are be was the a an and or but if so we you he she it they this that these those there my our your
+    his her their mr mrs ms miss dr prof professor monday tuesday wednesday thursday friday saturday sunday mondays
+    tuesdays wednesdays thursdays fridays saturdays sundays january february march april may june july august september
+    october november december yes no not new please also everyone everybody nobody somebody people when what who where
+    which how why me us him them sorry dear hi hello thanks ok note
+    """.split()  # noqa: SIM905
+)
+_QUOTES = str.maketrans("’‘“”\"", "'''''")
+
+
+def aliases_in(text: str) -> list[tuple[str, str]]:
+    """Pairs of names that a statement gives to one person or thing, each once."""
+    if len(text) > _LONGEST:
+        return []
+    found = dict.fromkeys(pair for pair in _pairs(text.translate(_QUOTES)) if _may_be(*pair))
+    return list(found)[:_MOST]
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for cues, pattern in _PATTERNS:
+        for match in pattern.finditer(text) if any(cue in text for cue in cues) else ():
+            found = match.groupdict("")
+            yield (
+                _key(found.get("thing") or found.get("named", "")),
+                _key(found.get("quoted") or found.get("given", "")),
+            )
+    for pattern in _RELATED if _OWN.search(text) else ():
+        for match in pattern.finditer(text):
+            names = [match["relation"], *(each for group in _ALIKE if match["relation"] in group for each in group)]
+            for each in dict.fromkeys(names):
+                yield MINE + each, _key(match["name"])
+    for match in _FULL.finditer(text) if _HAS_TWO.search(text) else ():
+        yield _key(match["last"]), _key(match["first"])
+
+
+def _key(name: str) -> str:
+    key = name_key(name.removesuffix("'s"))
+    for lead in ("the ", "our ", "my ", "this "):
+        key = key.removeprefix(lead)
+    return key
+
+
+def _may_be(one: str, other: str) -> bool:
+    words = one.removeprefix(MINE).split(), other.split()
+    return one != other and all(
+        0 < len(each) <= _MOST_WORDS and each[0] not in _NO_NAME and len("".join(each)) > 1 for each in words
+    )

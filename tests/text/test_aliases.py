@@ -1,0 +1,50 @@
+"""Which other names a statement gives, and which it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tallystick.text.aliases import aliases_in
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("Wilhelmina Post goes by Mina", ("wilhelmina post", "mina")),
+        ("The kiln is called Etna.", ("kiln", "etna")),
+        ("Harriet, also known as Hatty, starts on Monday", ("harriet", "hatty")),
+        ("The apprentices named the old tractor Gustav", ("old tractor", "gustav")),
+        ("We call the archive 'the Cellar'", ("archive", "cellar")),
+        ("Most people say “the Barn” when they mean depot.", ("depot", "barn")),
+        ("By HQ I mean the Lisbon office", ("lisbon office", "hq")),
+        ("OPS is short for Operations", ("operations", "ops")),
+        ("The night bus, everybody says Owl, leaves at one", ("night bus", "owl")),
+        ("ledgerd counts all tickets; we all just say LD.", ("ledgerd", "ld")),
+        ("Nobody says Rosalind here, it's just the raft.", ("rosalind", "raft")),
+        ("Ferdinand wants to be called Ferdi", ("ferdinand", "ferdi")),
+        ("Agnes's chat handle: moth", ("agnes", "moth")),
+        ("staging = heron, and nobody deploys on Fridays", ("staging", "heron")),
+        ("Anne-Marie Vos (AMV in the minutes) chairs it", ("anne marie vos", "amv")),
+        ("My sister Tabea lives in Bern", ("my sister", "tabea")),
+        ("Tabea is our new neighbour", ("my neighbor", "tabea")),
+        ("Lorenz Abt leads the choir", ("abt", "lorenz")),
+    ],
+)
+def test_a_name_that_is_given_outright(text, pair):
+    assert pair in aliases_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The port is 5432", "I called Ana on Friday", "We use the oven on Mondays", "Ana says the rent is due",
+        "My sister sings on Saturdays", "What is the kiln called?", "it is called off", "x = 5", "",
+        "Sorry Ana, we call it a day", "The meeting is moved to Monday", "long " * 200 + "is called Etna",
+    ],
+)  # fmt: skip
+def test_what_gives_nobody_a_name(text):
+    assert aliases_in(text) == []
+
+
+def test_one_statement_gives_a_few_names_at_most():
+    assert len(aliases_in(", ".join(f"N{letter} = M{letter}" for letter in "abcdefghijklmnop"))) == 8
