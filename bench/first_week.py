@@ -20,7 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,16 +29,13 @@ from ruamel.yaml import YAML
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from locomo import opened
 from measure import options_of
 
 from tallystick import Memory
-from tallystick.projections.index.search import Scope
-from tallystick.recall.pipeline import Ask, answer
-from tallystick.records.clock import stamp
+from tallystick.records.recall import Query
 
 K = 10
-RULES = ("fill", "list", "mine", "time", "newer")
+RULES = ("fill", "list", "alias", "mine", "time", "newer")
 COLUMNS = ("first", "top 3", "outdated", "every", "nowhere", "refused")
 GOALS = {  # (kind, column): the least with one trade left out, and what is hoped for
     ("correction", "first"): (0.60, 0.80), ("correction", "outdated"): (0.25, 0.10), ("alias", "first"): (0.50, 0.70),
@@ -148,16 +145,16 @@ def _verdict(trade: str, asked: dict[str, Any], texts: list[str], fit: float) ->
     return Verdict(trade, asked["kind"], (*of_one, outdated, every, not texts, None), tuple(texts), asked, fit)
 
 
-def less(rule: str, memory: Memory, embedder: str | None, person: Person) -> list[Verdict]:
+def less(rule: str, memory: Memory, person: Person) -> list[Verdict]:
     """The same without one of the rules of recall."""
-    with opened(memory, embedder) as at:
+    service = memory._services.recall
 
-        def put(question: str) -> Texts:
-            scope = Scope(memory.user, now=stamp(person.now))
-            found = answer(at.index, at.meaning, Ask(question, scope, person.now, K, drop=frozenset({rule})))
-            return [hit.text for hit in found], found.fit
+    def put(question: str) -> Texts:
+        ask = service.asking(Query(question, memory.user, k=K))
+        found = service.answered(replace(ask, drop=frozenset({rule})))
+        return [hit.text for hit in found], found.fit
 
-        return judged(person, put)
+    return judged(person, put)
 
 
 def by_recall(memory: Memory) -> Recall:
@@ -227,7 +224,7 @@ def main() -> None:
         with memory_of(person, embedder) as memory:
             every += judged(person, by_recall(memory))
             for rule, verdicts in lesser.items():
-                verdicts += less(rule, memory, embedder, person)
+                verdicts += less(rule, memory, person)
     print(table(every))
     if lesser:
         print("\n" + worth(every, lesser))

@@ -25,8 +25,9 @@ from tallystick.projections.index.search import (
 )
 from tallystick.recall.candidates import Gathering
 from tallystick.recall.decay import recency, share
+from tallystick.recall.hits import _ALIKE
 from tallystick.recall.index_cache import IndexCache
-from tallystick.recall.pipeline import _ALIKE, Ask, answer
+from tallystick.recall.pipeline import Ask, answer
 from tallystick.recall.question import take_apart
 from tallystick.recall.support import recencies, shares
 from tallystick.text.recall_words import CHUNK_WORDS, SHORT_WORDS, is_short, parts_of, spelled, stem, words

@@ -2,6 +2,7 @@
 
     fill    once something answers, what is near follows it
     list    what is of the topic, for "tell me about …"
+    alias   the same question under other names; applied where candidates are gathered (`pipeline.py`)
     mine    what somebody says of themself, for "what am I …", and how they want things done
     time    what was said, or is due, on the day that the question names
     newer   of two statements of one thing, the newer one
@@ -60,7 +61,7 @@ class Rules:
         self, scores: NDArray[np.float64], blocks: list[str], sources: Sequence[Sequence[SourceRow]],
         texts: Sequence[str],
     ) -> Ruled:  # fmt: skip
-        """Apply all but `fill`, which moves nothing."""
+        """Apply all but `fill`, which moves nothing, and `alias`."""
         top, newer, topic = float(scores.max(initial=0.0)), dict[int, int](), frozenset[int]()
         if top <= 0 or not self.question.words:
             return Ruled(scores, in_order(scores, blocks), newer, topic)

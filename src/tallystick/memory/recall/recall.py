@@ -328,7 +328,7 @@ class RecallService:
 
     def served(self, receipt: Receipt) -> tuple[Hit | str, ...]:
         """What a receipt says was served: the hits as they were, or the id alone where the words are gone."""
-        from tallystick.recall.pipeline import as_served
+        from tallystick.recall.hits import as_served
 
         with self._folder.ledger.reading():
             found = self._index.read(lambda file: as_served(file, receipt.hits, receipt.user))
