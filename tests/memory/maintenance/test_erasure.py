@@ -59,8 +59,8 @@ def plant(memory: Memory) -> list[str]:
         metadata={word("meta"): word("data")}, source_node=word("node"),
     )  # fmt: skip
     memory.archive(told.id, reason=word("fade"))
-    memory.observe(word("second"), id=word("episode2"))
-    memory.remember(word("wrong"), key=word("invalid2"))
+    memory.observe(f"We call the oven {word('second').capitalize()}.", id=word("episode2"))
+    memory.remember(f"We call the mill {word('wrong').capitalize()}.", key=word("invalid2"))
     memory.forget(word("episode2"), reason=word("retract"))
     front = {"description": word("description"), "title": word("title"), "tags": [word("tag")]}
     memory.pages.create(f"person-{word('page')}", **front)
