@@ -9,7 +9,7 @@ as long as its statement does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tallystick.records.belief import OWNER
@@ -59,24 +59,28 @@ class Aliases(Part):
             self._end(name)
         if taught := taught_by(event):
             name = body["belief"]["id"] if "belief" in body else event.id
-            user, path, pairs = taught
             self._taught.set(name, taught)
-            for one, other in pairs:
-                self._names.set((user, one, other, name), path)
-                self._names.set((user, other, one, name), path)
+            for key in _keys(name, taught):
+                self._names.set(key, taught[1])
 
-    @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE, EPISODE_RETRACT, ERASE)
+    @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE, EPISODE_RETRACT)
     def _gone(self, _: Event, body: dict[str, Any]) -> None:
-        for name in (body["id"],) if "id" in body else body.get("ids", ()):
+        for name in (body["id"],) if "id" in body else body["ids"]:
             self._end(name)
+
+    @follows(ERASE)
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        for name in body.get("ids", ()):
+            for taught in self._taught.history(name):
+                for key in _keys(name, taught):
+                    self._names.erase(key)
+            self._taught.erase(name)
 
     def _end(self, name: str) -> None:
         if taught := self._taught.get(name):
-            user, _, pairs = taught
             self._taught.drop(name)
-            for one, other in pairs:
-                self._names.drop((user, one, other, name))
-                self._names.drop((user, other, one, name))
+            for key in _keys(name, taught):
+                self._names.drop(key)
 
     def of(self, user: str, name: str, paths: Sequence[str] = ("",)) -> Mapping[str, list[str]]:
         """The other names of one name on these paths, each with the statements that say so."""
@@ -85,6 +89,13 @@ class Aliases(Part):
             if path in paths and (taught := self._taught.get(version)) and _has(taught, name, other):
                 found.setdefault(other, []).append(version)
         return found
+
+
+def _keys(version: str, taught: Taught) -> Iterator[tuple[str, str, str, str]]:
+    user, _, pairs = taught
+    for one, other in pairs:
+        yield user, one, other, version
+        yield user, other, one, version
 
 
 def _has(taught: Taught, one: str, other: str) -> bool:
