@@ -84,6 +84,7 @@ class Reviews(Part):
         self._in_question: Table[str] = tables.table("review.question")  # version → its pending review of trust
         self._approved: Table[str] = tables.kept("review.approved", PLAIN, self._is_approval)  # version → its review
         self._refused: Table[str] = tables.table("review.refused")  # (by, a refusal) → when it was last recorded
+        self._erased = set[str]()  # what is being erased at this moment
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
@@ -155,8 +156,12 @@ class Reviews(Part):
             self._short.drop((kept.id[-SHORT:], kept.id))
             for name in (*kept.target, *kept.sources):
                 self._about.drop((name, kept.id))
-        for name in gone:
-            self._approved.erase(name)
+        self._erased = gone
+        try:
+            for name in gone:
+                self._approved.erase(name)
+        finally:
+            self._erased = set()
 
     def _is_approval(self, version: str, review: str, events: Sequence[Event]) -> bool | None:
         """True if the last of these events approves that version: as the answer to its review, or as its statement."""
@@ -170,6 +175,8 @@ class Reviews(Part):
         if event.op not in (ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE) or body["belief"]["id"] != version:
             return False
         before = body.get("merged") or body.get("replaces") or body.get("over", ())
+        if not self._erased.isdisjoint(before):  # what it rests on is being erased, and it too
+            return None
         return "approved" in body or (bool(before) and all(map(self._approved.get, before)))
 
     def _close(self, name: str, status: str, event: Event, reason: str, marker: str = "") -> None:

@@ -205,6 +205,23 @@ def test_every_word_of_every_event_can_be_erased(memory, home):
     assert [finding.code for finding in check(memory.folder) if finding.severity == "error"] == []
 
 
+def test_what_was_approved_and_revised_since_is_erased_in_whatever_order_its_versions_go(memory):
+    for number in range(5):  # each has four approved versions, of which each rests on the one before
+        key = f"key {number}"
+        memory.remember("Ana likes tea", key=key)
+        with Memory(memory.folder, trust="import") as other, pytest.raises(NeedsApproval) as asked:
+            other.remember("Ana likes coffee", key=key)
+        memory.reviews.approve(asked.value.review)
+        for tag in "abc":
+            memory.revise(key, tags=[tag])
+    memory.close()
+
+    with Memory(memory.folder) as again:
+        for number in range(5):
+            again.erase(f"key {number}")
+        assert again.beliefs.all() == []
+
+
 def test_every_word_that_a_state_file_has_can_be_erased(memory, home, tmp_path):
     names = plant(memory)
     memory.ledger.compact()
