@@ -19,8 +19,8 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,14 @@ from ruamel.yaml import YAML
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from locomo import opened
 from measure import options_of
 
 from tallystick import Memory
-from tallystick.records.recall import Query
+from tallystick.projections.index.search import Scope
+from tallystick.recall.pipeline import Ask, answer
+from tallystick.records.clock import stamp
+from tallystick.stores.open_folder import OpenFolder
 
 K = 10
 RULES = ("fill", "list", "alias", "mine", "time", "newer")
@@ -145,16 +149,18 @@ def _verdict(trade: str, asked: dict[str, Any], texts: list[str], fit: float) ->
     return Verdict(trade, asked["kind"], (*of_one, outdated, every, not texts, None), tuple(texts), asked, fit)
 
 
-def less(rule: str, memory: Memory, person: Person) -> list[Verdict]:
+def less(rule: str, memory: Memory, embedder: str | None, person: Person) -> list[Verdict]:
     """The same without one of the rules of recall."""
-    service = memory._services.recall
+    folder = OpenFolder(memory.folder, read_only=True)
+    with closing(folder), opened(memory, embedder) as at:
+        at.index.ledger = folder.view()  # which knows the names that were given
 
-    def put(question: str) -> Texts:
-        ask = service.asking(Query(question, memory.user, k=K))
-        found = service.answered(replace(ask, drop=frozenset({rule})))
-        return [hit.text for hit in found], found.fit
+        def put(question: str) -> Texts:
+            scope = Scope(memory.user, now=stamp(person.now))
+            found = answer(at.index, at.meaning, Ask(question, scope, person.now, K, drop=frozenset({rule})))
+            return [hit.text for hit in found], found.fit
 
-    return judged(person, put)
+        return judged(person, put)
 
 
 def by_recall(memory: Memory) -> Recall:
@@ -224,7 +230,7 @@ def main() -> None:
         with memory_of(person, embedder) as memory:
             every += judged(person, by_recall(memory))
             for rule, verdicts in lesser.items():
-                verdicts += less(rule, memory, person)
+                verdicts += less(rule, memory, embedder, person)
     print(table(every))
     if lesser:
         print("\n" + worth(every, lesser))

@@ -28,10 +28,10 @@ _CHANGE_NOTHING = (  # of what is remembered
 
 
 class PastState(Beliefs):
-    """The beliefs after event `at`, and what was approved or corroborated by then, read from the tables of then."""
+    """The beliefs after event `at`, what was approved or corroborated by then, and the names that held."""
 
     def __init__(self, tables: Tables, paths: Paths, at: int) -> None:
-        self.reviews, self.distrusts = Reviews(tables), Distrusts(tables)
+        self.reviews, self.distrusts, self.aliases = Reviews(tables), Distrusts(tables), Aliases(tables)
         super().__init__(tables, paths, at)
 
 
