@@ -309,11 +309,8 @@ def farm(dated) -> Memory:
     return dated
 
 
-def test_a_question_is_asked_under_every_name_and_what_only_teaches_a_name_comes_last(farm):
-    served = texts(farm.recall("What does Gustav need?"))
-
-    assert served[0] == TRACTOR[0]
-    assert NAMED not in served[:1]
+def test_a_question_is_asked_under_every_name_and_what_only_teaches_a_name_comes_after(farm):
+    assert texts(farm.recall("What does Gustav need?"))[0] == TRACTOR[0]
     assert answer_without(farm, "alias", "What does Gustav need?")[:1] != [TRACTOR[0]]
 
 
@@ -365,6 +362,6 @@ def test_my_sister_is_mine_and_not_that_of_whoever_i_listen_to(dated):
 def test_another_user_s_names_are_their_own(farm):
     for text in TRACTOR:
         farm.remember(text, user="bob")
-    assert farm.recall("What does Gustav need?", user="bob").nothing_fits or (
-        farm.recall("What does Gustav need?", user="bob")[0].text != TRACTOR[0]
-    )
+    assert farm._folder.state.aliases.of("me", "gustav")
+    assert not farm._folder.state.aliases.of("bob", "gustav")
+    assert texts(farm.recall("What does Gustav need?", user="bob"))[:1] != [TRACTOR[0]]

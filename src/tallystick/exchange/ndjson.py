@@ -351,9 +351,10 @@ _texts = _each(_text)
 
 _BECAUSE: dict[str, Shape] = {"?reason": _text}
 _WHOSE: dict[str, Shape] = {"user": _name}
+_ALIASES: dict[str, Shape] = {"rules": _number(1, _HEAVIEST), "same": _each(_pair, 1)}
 _STATED: dict[str, Shape] = {
     "belief": _belief, "?replaces": _texts, "?over": _texts, "?merged": _texts, "?idempotency_key": _name,
-    "?approved": _text, "?echo": _texts,
+    "?approved": _text, "?echo": _texts, "?names": lambda value: _has(value, _ALIASES),
 }  # fmt: skip
 _FRONT = _fields(
     description=_text, title=_text, tags=_texts, status=_one_of(*STATUSES), needs_compact=_flag, created=parse_moment,
@@ -374,7 +375,7 @@ _EVENTS: dict[str, dict[str, Shape]] = {
     ops.BELIEF_SUPERSEDE: {**_STATED, "replaces": _texts},
     ops.BELIEF_TOMBSTONE: {"id": _name, **_BECAUSE},
     ops.BELIEF_INVALIDATE: {"id": _name, **_BECAUSE},
-    ops.EPISODE_PUT: {"episode": _episode, "?echo": _texts},
+    ops.EPISODE_PUT: {"episode": _episode, "?echo": _texts, "?names": _STATED["?names"]},
     ops.EPISODE_RETRACT: {**_WHOSE, "ids": _texts, **_BECAUSE},
     ops.EPISODE_FADE: {**_WHOSE, "ids": _texts, **_BECAUSE},
     ops.OUTCOME_PUT: {
