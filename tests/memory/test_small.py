@@ -67,7 +67,8 @@ def test_a_belief_that_does_not_answer_does_not_hide_the_turn_that_does(m):
     m.observe("My new phone number is on the fridge, said Ana", session="s1", agent="ana")
 
     found = m.recall("What is the phone number of Ana?")
-    assert [(hit.what, hit.text[:19]) for hit in found] == [("episode", "My new phone number"), ("belief", "Ana prefers tea ove")]
+    served = [(hit.what, hit.text[:19]) for hit in found]
+    assert served == [("episode", "My new phone number"), ("belief", "Ana prefers tea ove")]
 
 
 def test_a_frame_holds_what_bears_on_a_task_and_a_floor_that_is_given_counts_for_all(m):
