@@ -256,7 +256,7 @@ def encoded(key: Key) -> str:
         name = SEPARATOR.join(key)
         is_plain = _ESCAPE not in name and name.count(SEPARATOR) == len(key) - 1
         return name if is_plain else SEPARATOR.join(map(_escaped, key))
-    return _escaped(key) if _ESCAPE in key or SEPARATOR in key else str(key)
+    return str(key) if key.isprintable() else _escaped(key)
 
 
 def decoded(name: str) -> Key:

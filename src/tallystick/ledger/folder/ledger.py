@@ -59,7 +59,7 @@ from tallystick.records.event import Draft, Event
 
 Reach = Callable[[Disk, Folder, Collection[str]], None]
 
-_EVERY = 16  # events, after which the rows of the state are written: so many are folded again after a crash
+_EVERY = 64  # events, after which the rows of the state are written: so many are folded again after a crash
 
 
 class _Writing:

@@ -107,6 +107,8 @@ class RowTable(WithoutPast[V]):
         if found is UNKNOWN:
             found = self.known.get(name, UNKNOWN)
             if found is UNKNOWN:
+                if self.end is not None and name >= self.end:  # as `_is_beyond`, without a call
+                    return None
                 found = self._read(name)
         return None if found is GONE else found
 
@@ -327,7 +329,9 @@ class KeptTable(RowTable[V]):
         step = Step(event.seq if event else -1, value, seqs)
         if undo is not None:
             undo.append((self, name, steps))
-        self.steps[name] = (*(steps[:-1] if steps and steps[-1].since == step.since else steps), step)
+        if steps and steps[-1].since == step.since:
+            steps = steps[:-1]
+        self.steps[name] = (*steps, step) if steps else (step,)
         self._put(name, value, seqs)
 
     def put_back(self, name: str, before: Any) -> None:
