@@ -69,6 +69,7 @@ _PATTERNS = tuple(  # each with words of which a text must have one
         (("(",), rf"(?P<named>{_NAME}) \((?P<given>[A-Z][A-Z0-9]{{1,5}}(?= |\)))"),
     )
 )  # fmt: skip
+_CUES = tuple(dict.fromkeys(cue for cues, _ in _PATTERNS for cue in cues))
 _RELATED = tuple(
     re.compile(pattern) for pattern in (
         rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})",
@@ -80,6 +81,7 @@ _FULL = re.compile(  # a first name and a last one, where a person is introduced
     r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
 )
 _HAS_TWO, _OWN = re.compile(rf"{_CAP} {_CAP}"), re.compile(rf"\b(?:my|our) {_RELATION}\b", re.IGNORECASE)
+_MINE_OR_OURS = (MINE, "our ")
 _NO_NAME = frozenset(  # they begin no name
     """
     i im i'm i've is are be was the a an and or but if so we you he she it they this that these those there my our your
@@ -96,25 +98,30 @@ def aliases_in(text: str) -> list[tuple[str, str]]:
     """Pairs of names that a statement gives to one person or thing, each once."""
     if len(text) > _LONGEST:
         return []
-    found = dict.fromkeys(pair for pair in _pairs(text.translate(_QUOTES)) if _may_be(*pair))
+    plain = text if text.isascii() and '"' not in text else text.translate(_QUOTES)
+    found = dict.fromkeys(pair for pair in _pairs(plain) if _may_be(*pair))
     return list(found)[:_MOST]
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for cues, pattern in _PATTERNS:
-        for match in pattern.finditer(text) if any(cue in text for cue in cues) else ():
+    for cues, pattern in _PATTERNS if _has_any(text, _CUES) else ():
+        for match in pattern.finditer(text) if _has_any(text, cues) else ():
             found = match.groupdict("")
             yield (
                 _key(found.get("thing") or found.get("named", "")),
                 _key(found.get("quoted") or found.get("given", "")),
             )
-    for pattern in _RELATED if _OWN.search(text) else ():
+    for pattern in _RELATED if _has_any(text.lower(), _MINE_OR_OURS) and _OWN.search(text) else ():
         for match in pattern.finditer(text):
             names = [match["relation"], *(each for group in _ALIKE if match["relation"] in group for each in group)]
             for each in dict.fromkeys(names):
                 yield MINE + each, _key(match["name"])
     for match in _FULL.finditer(text) if _HAS_TWO.search(text) else ():
         yield _key(match["last"]), _key(match["first"])
+
+
+def _has_any(text: str, cues: tuple[str, ...]) -> bool:
+    return any(map(text.__contains__, cues))  # every statement is asked: no generator
 
 
 def _key(name: str) -> str:
