@@ -18,7 +18,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -582,7 +582,8 @@ class PageWriter:
             return
         self._count += len(events)
         if self._count >= _MANY:  # whatever they are about: no write has to fold many, and none is too far behind
-            self.files.follow(events)
+            with self._spent():
+                self.files.follow(events)
             self._count = 0
         if events and not any(event.op.startswith(_OF_PAGES) for event in events):
             return
@@ -604,10 +605,16 @@ class PageWriter:
             self._go_on(everything=True)
 
     def _go_on(self, *, everything: bool = False) -> None:
-        began = time.monotonic()
-        with suppress(OSError, TallystickError, sqlite3.Error):
+        with self._spent(), suppress(OSError, TallystickError, sqlite3.Error):
             if self.files.ledger.writable and (everything or self.files.behind() <= FAR):
                 with self.files.working():
                     Sync(self.files).run(None if everything else ())
-        self._spare -= time.monotonic() - began
         self._is_behind = False
+
+    @contextmanager
+    def _spent(self) -> Iterator[None]:
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._spare -= time.monotonic() - began
