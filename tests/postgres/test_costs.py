@@ -225,3 +225,39 @@ def test_rows_are_made_again_as_they_were_in_few_statements(cluster):
         assert [db.execute(each, (made.ledger._calls.ledger,)).fetchall() for each in rows] == was
     assert all(was)
     made.close()
+
+
+def prepared(opened: OpenDatabase) -> list[str]:
+    """The statements that its connection keeps; it has but one."""
+    [db] = opened.ledger._calls.database._idle
+    return [text for (text,) in db.execute("SELECT statement FROM pg_prepared_statements", prepare=False).fetchall()]
+
+
+@pytest.mark.parametrize("database", ["straight", "pooled"])
+def test_calls_are_prepared_where_no_pooler_is_between(cluster, database):
+    opened = OpenDatabase(cluster.ledger_address(cluster.new_ledger(database), database), str(cluster.key))
+    for number in range(10):
+        opened.ledger.append([config(number)])
+    opened.ledger.refresh()
+    with opened.ledger.batch():
+        opened.ledger.append([config(10)])
+
+    assert {text.partition("(")[0].rpartition(".")[2] for text in prepared(opened)} == (
+        {"look", "write"} if database == "straight" else set()
+    )
+    opened.close()
+
+
+def test_a_server_that_has_forgotten_what_was_prepared_is_asked_without(cluster):
+    opened = OpenDatabase(cluster.ledger_address(cluster.new_ledger()), str(cluster.key))
+    for number in range(10):
+        opened.ledger.append([config(number)])
+    [db] = opened.ledger._calls.database._idle
+    db.pgconn.exec_(b"DEALLOCATE ALL")
+
+    assert [event.body["value"] for event in opened.ledger.append([config(10)])] == ["10"]
+    assert len(list(opened.ledger.events())) == 12
+    for number in range(10):
+        opened.ledger.append([config(number)])
+    assert prepared(opened) == []
+    opened.close()

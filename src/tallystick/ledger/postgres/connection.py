@@ -1,7 +1,7 @@
 """Connections to a database, and calls of its functions within one ledger.
 
 Every call is one statement, and a transaction by itself unless one is open: so any connection of a pool will do, and
-that of a pooler in transaction mode. Nothing is prepared, set or kept in a session.
+that of a pooler in transaction mode. Nothing is set or kept in a session; calls are prepared where none is between.
 
 A call that failed for a moment (the server restarts, has no connection left, or gave up on two that wait for each
 other) is made again by itself, as long as `timeout` allows; then it is Busy. What was lost on the way to the server or
@@ -18,11 +18,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from struct import pack
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from uuid import UUID
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.abc import AdaptContext
+from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tallystick.ledger.postgres.address import place_of
@@ -39,6 +42,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.5
 _PASSING = (  # the same call may succeed in a moment
     pg.SerializationFailure, pg.DeadlockDetected, pg.CannotConnectNow, pg.TooManyConnections,
 )  # fmt: skip
+_PREPARED = 3  # calls of a function on a connection, after which it is prepared
+_NOT_PREPARED = (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement, pg.FeatureNotSupported)
 _FOR_GOOD = re.compile(  # libpq gives no code where it cannot connect; in another language it is tried again in vain
     "authentication failed|no password supplied|does not exist|not permitted to log in|no pg_hba.conf entry"
 )
@@ -101,10 +106,77 @@ class ServerTime(NamedTuple):
 _UNKNOWN = ServerTime(datetime.min, float("-inf"), 0.0)
 
 
+class _Function(NamedTuple):
+    """A function of the schema: the statement that calls it, and how each parameter is sent."""
+
+    statement: bytes
+    send: tuple[Callable[[Any], object] | None, ...]
+
+
 @cache
-def _statement(function: str) -> bytes:
-    types = ["uuid", "text", *_TAKES[function].replace("rows", _ROWS).split()]
-    return f"SELECT * FROM tallystick.{function}({', '.join(f'%b::{each}' for each in types)})".encode()
+def _function(name: str) -> _Function:
+    types = ["uuid", "text", *_TAKES[name].replace("rows", _ROWS).split()]
+    statement = f"SELECT * FROM tallystick.{name}({', '.join(f'%b::{each}' for each in types)})"
+    return _Function(statement.encode(), tuple(map(_SENT_AS.get, types[2:])))
+
+
+class _Array(bytes):
+    """An array as PostgreSQL reads it: psycopg takes several times as long for a list."""
+
+    item: ClassVar[int]  # the numbers of the types in the catalogue
+    oid: ClassVar[int]
+
+    @classmethod
+    def of(cls, items: Sequence[bytes | str | int | None]) -> Self:
+        if not items:
+            return cls(pack(">iiI", 0, 0, cls.item))
+        parts = [pack(">iiIii", 1, None in items, cls.item, len(items), 1)]
+        for item in items:
+            raw = cls.encode(item)
+            parts.append(pack(">i", -1) if raw is None else pack(">i", len(raw)) + raw)
+        return cls(b"".join(parts))
+
+    @staticmethod
+    def encode(item: Any) -> bytes | None:
+        return item.encode() if isinstance(item, str) else item
+
+
+class _Texts(_Array):
+    item, oid = 25, 1009
+
+
+class _Bytes(_Array):
+    item, oid = 17, 1001
+
+
+class _Bigints(_Array):
+    item, oid = 20, 1016
+
+    @staticmethod
+    def encode(item: Any) -> bytes | None:
+        return None if item is None else pack(">q", item)
+
+
+class _Integers(_Array):
+    item, oid = 23, 1007
+
+    @staticmethod
+    def encode(item: Any) -> bytes | None:
+        return None if item is None else pack(">i", item)
+
+
+_SENT_AS = {"text[]": _Texts.of, "bytea[]": _Bytes.of, "bigint[]": _Bigints.of, "integer[]": _Integers.of}
+
+
+class _ArrayDumper(Dumper):
+    format = psycopg.pq.Format.BINARY
+
+    def __init__(self, kind: type[_Array], context: AdaptContext | None = None) -> None:
+        super().__init__(kind, context)
+        self.oid = kind.oid
+
+    def dump(self, array: _Array) -> bytes:
+        return array
 
 
 class Database:
@@ -122,7 +194,7 @@ class Database:
         self._has_several = "," in f"{given.get('host')}{given.get('hostaddr')}"
         self._address = make_conninfo(address, **{**(_SEVERAL_HOSTS if self._has_several else _DEFAULTS), **given})
         self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
-        self._is_closed = False
+        self._is_closed, self._may_prepare = False, True
         self._server_time = _UNKNOWN
 
     def close(self) -> None:
@@ -198,12 +270,26 @@ class Database:
 
     def _connect(self) -> psycopg.Connection:
         try:
-            return psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
+            db = psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
+            try:
+                for kind in (_Texts, _Bytes, _Bigints, _Integers):
+                    db.adapters.register_dumper(kind, _ArrayDumper)
+                if self._may_prepare and self._is_straight(db):
+                    db.prepare_threshold = _PREPARED
+            except BaseException:
+                db.close()
+                raise
+            return db
         except psycopg.Error as error:
             why = reason(error)
             if _FOR_GOOD.search(why) and not self._has_several:
                 raise Refused(f"{self.place} cannot be opened: {why}; check the address", "permission") from error
             raise _Passing(f"{self.place} cannot be reached: {why}; nothing was changed; try again") from error
+
+    def _is_straight(self, db: psycopg.Connection) -> bool:
+        """Whether no pooler is between: with one, a statement that was prepared may be another client's, or gone."""
+        [(pid,)] = db.execute(b"SELECT pg_backend_pid()").fetchall()
+        return bool(pid == db.info.backend_pid)
 
     def forget(self) -> None:
         """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
@@ -233,6 +319,10 @@ class Database:
         why = reason(error)
         if isinstance(error, _PASSING):
             return _Passing(f"{self.place} cannot do this now: {why}; nothing was changed; try again")
+        if isinstance(error, _NOT_PREPARED) and db.prepare_threshold is not None:
+            self._may_prepare = False
+            db.close()
+            return _Passing(f"{self.place} does not keep what is prepared: {why}; nothing was changed; try again")
         is_closing = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
         if is_closing or db.broken or db.closed or (error.sqlstate or "").startswith(("08", "57P")):
             return Lost(why)
@@ -307,8 +397,10 @@ class LedgerCalls:
     def once(self, function: str, *values: object) -> Rows:
         """The result of a function. Lost, if it is not known whether it was carried out."""
         self.count += 1
+        statement, send = _function(function)
+        sent = [each(value) if each else value for each, value in zip(send, values, strict=True)]
         own = (self.ledger, self.database.pass_for(str(self.ledger)))
-        return self.database.run(_statement(function), (*own, *values), self._db)
+        return self.database.run(statement, (*own, *sent), self._db)
 
     @contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[None]:
@@ -324,7 +416,7 @@ class LedgerCalls:
                 yield
             except BaseException:
                 with suppress(psycopg.Error):
-                    db.execute(b"ROLLBACK")
+                    db.execute(b"ROLLBACK", prepare=False)
                 raise
             finally:
                 was, self._open, self.is_snapshot = self._open, None, False
@@ -338,7 +430,7 @@ class LedgerCalls:
             db = context.__enter__()
             try:
                 self.count += 1
-                db.execute(kind)
+                db.execute(kind, prepare=False)
             except psycopg.Error as error:
                 context.__exit__(None, None, None)
                 raise self.database.as_ours(error, db) from error
@@ -353,7 +445,7 @@ class LedgerCalls:
     def _finish(self, db: psycopg.Connection) -> None:
         try:
             self.count += 1
-            db.execute(b"COMMIT")
+            db.execute(b"COMMIT", prepare=False)
         except psycopg.Error as error:
             raise self.database.as_ours(error, db) from error
 
