@@ -76,6 +76,7 @@ _RELATED = tuple(
         rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b",
     )
 )  # fmt: skip
+_LEAD = len("with ") + 1  # characters before such a name that count
 _FULL = re.compile(  # a first name and a last one, where a person is introduced
     rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{_CAP}) (?P<last>{_CAP})"
     r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
@@ -116,8 +117,9 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             names = [match["relation"], *(each for group in _ALIKE if match["relation"] in group for each in group)]
             for each in dict.fromkeys(names):
                 yield MINE + each, _key(match["name"])
-    for match in _FULL.finditer(text) if _HAS_TWO.search(text) else ():
-        yield _key(match["last"]), _key(match["first"])
+    if two := _HAS_TWO.search(text):
+        for match in _FULL.finditer(text, max(0, two.start() - _LEAD)):
+            yield _key(match["last"]), _key(match["first"])
 
 
 def _has_any(text: str, cues: tuple[str, ...]) -> bool:
