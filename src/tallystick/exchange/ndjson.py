@@ -355,6 +355,7 @@ _ALIASES: dict[str, Shape] = {"rules": _number(1, _HEAVIEST), "same": _each(_pai
 _STATED: dict[str, Shape] = {
     "belief": _belief, "?replaces": _texts, "?over": _texts, "?merged": _texts, "?idempotency_key": _name,
     "?approved": _text, "?echo": _texts, "?names": lambda value: _has(value, _ALIASES),
+    "?filed": _number(1, _HEAVIEST),
 }  # fmt: skip
 _FRONT = _fields(
     description=_text, title=_text, tags=_texts, status=_one_of(*STATUSES), needs_compact=_flag, created=parse_moment,

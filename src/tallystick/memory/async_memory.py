@@ -89,6 +89,7 @@ class AsyncConfigStore(_Awaited):
 
 class AsyncEntityStore(_Awaited):
     all = _call(EntityStore.all)
+    called = _call(EntityStore.called)
     create = _call(EntityStore.create)
     forget = _call(EntityStore.forget)
     names_of = _call(EntityStore.names_of)

@@ -275,6 +275,8 @@ class Memory(ReadableMemory):
                 changes[field] = texts(changes[field], field)
         if text is not None:
             changes["text"] = text
+        if changes.get("about"):
+            changes["about"] = self._context.gate.entity(changes["about"], whose, path, text or "")
         changes["keep_secrets"] = keep_secrets
         self._context.gate.revise(name, changes, reason=reason, user=whose, path=path)
         return self.show(name, user=whose, path=path)

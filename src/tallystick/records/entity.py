@@ -17,6 +17,8 @@ PREFIXES = ("user", "project", "tool", "topic", "person", "org", "event")
 THING = "thing"  # an entity without a page
 
 _PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+_TITLES = frozenset("mr mrs ms miss dr prof professor".split())  # noqa: SIM905
+READABLE = 60  # characters of a page's name that come from an entity's
 _LONGEST = 300  # characters of a name
 _LEAST = 3  # characters of a part of a name that is enough by itself
 
@@ -34,6 +36,34 @@ def spoken(about: str) -> str:
     prefix, found, rest = about.partition("-")
     name = rest if found and prefix in PREFIXES and rest else about
     return " ".join(name.replace("-", " ").replace("_", " ").casefold().split())
+
+
+def entity_key(name: str) -> str:
+    """The name of an entity, or of its page, as it is compared: "Mrs Okonjo" and `person-okonjo` are one."""
+    key = name_key(spoken(name))
+    title, _, rest = key.partition(" ")
+    return rest if rest and title in _TITLES else key
+
+
+def keys_of(about: str) -> tuple[str, ...]:
+    """The names under which an entity is found: the whole one, and the first word of a person's."""
+    whole = entity_key(about)
+    first = whole.partition(" ")[0]
+    return tuple(dict.fromkeys((whole, first))) if kind_of(about) == "person" else (whole,)
+
+
+def has_kind(about: str) -> bool:
+    """True for the name of a page, `person-ana`; False for a name that somebody uses, "Ana"."""
+    prefix, _, rest = about.partition("-")
+    return prefix in PREFIXES and bool(rest)
+
+
+def page_of(kind: str, name: str) -> str:
+    """The page of a new entity of that name; the name itself, if it has no letters."""
+    named = name[: 4 * READABLE]
+    words = (entity_key(named) if kind == "person" else name_key(named)).split()
+    slug = "-".join(words).removeprefix(f"{kind}-")[:READABLE].strip("-")
+    return f"{kind}-{slug or name[:READABLE]}"
 
 
 def kind_of(entity: str) -> str:

@@ -23,6 +23,7 @@ import orjson
 
 from tallystick.records import ids
 from tallystick.records.belief import OWNER, Belief, thawed
+from tallystick.records.entity import keys_of
 from tallystick.records.errors import NotFound, Refused
 from tallystick.records.event import Event
 from tallystick.records.fact import grown, sources_in, view_of, without_steps
@@ -108,16 +109,17 @@ _STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
 _WITHDRAWN = {BELIEF_TOMBSTONE: "tombstone", BELIEF_INVALIDATE: "invalidated"}
 CODEC = Codec(lambda held: held.line, CurrentVersion.read)
 STEPS = 100
+_OUTSIDE = ("tool", "web")  # what they say makes nobody known
 
 
 def step(confidence: float) -> str:
     return f"{int(confidence * STEPS):03d}"
 
 
-def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, ...]]:
     """The sets that a belief is found in: what they are about, the user, the value, and the belief's first event."""
     user, first = held.user, ordinal(held.first)
-    sets = [
+    sets: list[tuple[str, ...]] = [
         ("kind", user, held.kind, first), ("status", user, held.status, first),
         ("confidence", user, step(held.confidence), first),
     ]  # fmt: skip
@@ -129,6 +131,8 @@ def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, 
         sets.append(("subject", user, triple[0], first))
     if views:
         sets += [("episode", user, source, first) for source in sources_in(views)]
+    if (about := body.get("about")) and body.get("trust") not in _OUTSIDE:
+        sets += [("name", user, key, about, first) for key in keys_of(about)]
     if _is_fact(body):
         sets.append(("fact", user, "", first))
     return sets
@@ -502,6 +506,17 @@ class Beliefs(Part):
         name, gist = self._said.get((user, source, idempotency_key)) or ("", "")
         held = self.version(name)
         return (held, gist) if held and held.user == user else None
+
+    def called(self, user: str, name: str, path: str = "") -> list[str]:
+        """The entities that beliefs are about and that have this name, as `keys_of` says."""
+        sight, found, about = self.paths.lineage(user, path, self._at), list[str](), ""
+        while row := next(self._sets.under("name", user, name, after=about), None):
+            about = row[0][3]
+            for held in map(self._current.get, self._sets.values("name", user, name, about)):
+                if held and held.user == user and held.path in sight and held.body().get("about") == about:
+                    found.append(about)
+                    break
+        return found
 
     # -- paths -------------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from tallystick.decide.entities import entities_called
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.protocol import Ledger
 from tallystick.ledger.settings_file import SettingsText
@@ -147,6 +148,11 @@ class OpenLedger:
             return name
 
         return fresh
+
+    def entities_called(self, name: str, user: str, path: str = "") -> list[str]:
+        """The entities that a name may mean; the name itself, if it is nobody's."""
+        with self.ledger.reading():
+            return entities_called(self.state, name, user, path) or [name]
 
     @contextmanager
     def known(self, believed_at: Moment | None = None) -> Iterator[State | PastState]:

@@ -30,12 +30,13 @@ _OTHERS = """
     assistant dentist physio plumber electrician vet teacher tutor coach nurse driver cleaner apprentice intern trainee
     colleague friend therapist trainer agent dog cat
     """
-_RELATION = rf"(?:[a-z]+ )?(?P<relation>{'|'.join(sorted({*_OTHERS.split(), *(w for each in _ALIKE for w in each)}))})"
+RELATIONS = tuple(sorted({*_OTHERS.split(), *(word for each in _ALIKE for word in each)}))
+_RELATION = rf"(?:[a-z]+ )?(?P<relation>{'|'.join(RELATIONS)})"
 
 # A word, a name of capitals, the name that is given, what it is given to, and that at the beginning of a sentence.
 _WORD = r"[^\W_][\w'-]*"
-_CAP = r"(?:[^\W\d_a-zß-öø-ÿ][\w'-]*)"
-_NAME = rf"(?:(?:(?:Mr|Mrs|Ms|Miss|Dr|dr|Prof|Professor)\.? )?{_CAP}(?: {_CAP}){{0,2}})"
+CAPITAL = r"(?:[^\W\d_a-zß-öø-ÿ][\w'-]*)"
+_NAME = rf"(?:(?:(?:Mr|Mrs|Ms|Miss|Dr|dr|Prof|Professor)\.? )?{CAPITAL}(?: {CAPITAL}){{0,2}})"
 _QUOTED = r"'(?:the )?(?P<quoted>[^']{2,60})'"
 _GIVEN = rf"(?:{_QUOTED}|(?:the )?(?P<given>{_NAME}|{_WORD}(?=[.,;!]|$)))"
 _NAMED = rf"(?P<named>{_NAME}|[a-z][\w-]+)"
@@ -53,7 +54,7 @@ _PATTERNS = tuple(  # each with words of which a text must have one
         (("known as", "called", "nicknamed", "goes by", "a.k.a", "aka"),
          rf"{_THING},? (?:(?:is|are|was) )?(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
         (("call", "name", "nickname", "christen", "dub"),
-         rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{_CAP}){_END})"),
+         rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{CAPITAL}){_END})"),
         (("mean", "talk about"), rf"{_GIVEN},? when (?:they|we|you|people|I) (?:mean|talk about) {_THING}{_END}"),
         (("mean",), rf"\b[Bb]y {_GIVEN} (?:I|we|they) mean {_THING}{_END}"),
         (("stands for", "short for"), rf"{_GIVEN} (?:stands|is short) for {_THING}{_END}"),
@@ -78,12 +79,12 @@ _RELATED = tuple(
 )  # fmt: skip
 _LEAD = len("with ") + 1  # characters before such a name that count
 _FULL = re.compile(  # a first name and a last one, where a person is introduced
-    rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{_CAP}) (?P<last>{_CAP})"
+    rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{CAPITAL}) (?P<last>{CAPITAL})"
     r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
 )
-_HAS_TWO, _OWN = re.compile(rf"{_CAP} {_CAP}"), re.compile(rf"\b(?:my|our) {_RELATION}\b", re.IGNORECASE)
+_HAS_TWO, _OWN = re.compile(rf"{CAPITAL} {CAPITAL}"), re.compile(rf"\b(?:my|our) {_RELATION}\b", re.IGNORECASE)
 _MINE_OR_OURS = (MINE, "our ")
-_NO_NAME = frozenset(  # they begin no name
+NO_NAME = frozenset(  # they begin no name
     """
     i im i'm i've is are be was the a an and or but if so we you he she it they this that these those there my our your
     his her their mr mrs ms miss dr prof professor monday tuesday wednesday thursday friday saturday sunday mondays
@@ -136,5 +137,5 @@ def _key(name: str) -> str:
 def _may_be(one: str, other: str) -> bool:
     words = one.removeprefix(MINE).split(), other.split()
     return one != other and all(
-        0 < len(each) <= _MOST_WORDS and each[0] not in _NO_NAME and len("".join(each)) > 1 for each in words
+        0 < len(each) <= _MOST_WORDS and each[0] not in NO_NAME and len("".join(each)) > 1 for each in words
     )

@@ -182,7 +182,7 @@ def test_no_search_is_wrong(tallystick, people, words):
     ("typed", "says"),
     [
         ("person-anna", "no page person-anna.md; did you mean person-ana?"),
-        ("ana", "'ana' is not a page name; did you mean person-ana?"),
+        ("ann", "'ann' is not a page name; did you mean person-ana?"),
         ("person-", "'person-' is not a page name; did you mean person-bob?"),
         ("zzz", "'zzz' is not a page name; it must begin with one of user-, project-, tool-, topic-, person-, org-"),
         ("org-acme", "no page org-acme.md; run `tallystick pages` to list them"),

@@ -39,7 +39,7 @@ def test_show_tells_all_there_is_to_a_belief(tallystick):
     out = tallystick("show", "ana-tea").out
 
     assert out.startswith("Ana prefers tea\nwith milk\n\n  name        ana-tea\n")
-    for row in ("  status      current", "  about       ana", "  tags        drinks",
+    for row in ("  status      current", "  about       person-ana", "  tags        drinks",
                 "  evidence    she said so\n              mail", "  rests on    leaves",
                 "  valid       from 2026-05-03", "  recorded    just now, event 2"):  # fmt: skip
         assert f"\n{row}" in out

@@ -68,7 +68,7 @@ def test_as_json_a_hit_is_all_that_is_known_of_it(story):
     score, signals, why, block = (hit.pop(name) for name in ("score", "signals", "why", "block"))
     assert hit == {
         "id": belief["id"], "text": "Ana prefers tea over coffee", "what": "belief", "kind": "fact", "trust": "human",
-        "about": "ana", "confidence": 0.7, "at": belief["at"], "seq": 1, "sources": [belief["id"]], "agent": "",
+        "about": "person-ana", "confidence": 0.7, "at": belief["at"], "seq": 1, "sources": [belief["id"]], "agent": "",
         "session": "", "tags": [], "is_standing": False, "triple": [], "by": "cli:local",
         "via": "", "relation": "",
     }  # fmt: skip

@@ -10,8 +10,8 @@ def test_what_is_remembered_can_be_shown(tallystick, folder):
     [belief] = tallystick("show", "--json").json
 
     assert (done.status, done.err) == (0, "")
-    assert done.out == f"Remembered {belief['id'][-6:]} in ~/.tallystick (new). On page topic-ana--9a4eaf5e3c.md\n"
-    assert (belief["text"], belief["about"], belief["tags"]) == ("Ana prefers tea", "ana", ["drinks", "taste"])
+    assert done.out == f"Remembered {belief['id'][-6:]} in ~/.tallystick (new). On page person-ana.md\n"
+    assert (belief["text"], belief["about"], belief["tags"]) == ("Ana prefers tea", "person-ana", ["drinks", "taste"])
     assert b"Ana prefers tea" in (folder / "events.wal").read_bytes()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 

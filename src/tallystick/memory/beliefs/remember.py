@@ -15,11 +15,12 @@ write waits for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.corrections import corrected
+from tallystick.decide.entities import filed_under
 from tallystick.decide.usage import again
 from tallystick.memory.core.gate import Changed
 from tallystick.records.belief import (
@@ -36,6 +37,7 @@ from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
 from tallystick.state.beliefs import CurrentVersion
+from tallystick.text.entities import VERSION
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -78,10 +80,11 @@ class RememberService:
         for last in (False,) * _TRIES + (True,):
             is_indexed = self._folder.root is not None and not self._folder.ledger.in_batch()
             around = self._around(statement) if is_indexed else _NOTHING
-            since, stated = None if last else around.since, statement
+            about = self._gate.entity(statement.about, statement.user, statement.path, statement.text)
+            since, stated = None if last else around.since, replace(statement, about=about)
             if may_change and around.of_the_same:
                 with self._folder.ledger.reading():
-                    stated = corrected(self._folder.state, around.of_the_same, statement, asker)
+                    stated = corrected(self._folder.state, around.of_the_same, stated, asker)
             is_correction = not is_named and bool(stated.key)
             if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
                 return self._answered(repeated, KNOWN, around)
@@ -90,7 +93,10 @@ class RememberService:
                     known = self._again_of(around.same, stated, idempotency_key, asker, since)
                     if known is not None:
                         return self._answered(known, KNOWN, around)
-                events = self._gate.put(stated.fields(), idempotency_key, since=since)
+                about = stated.about or self._filed(stated, asker, idempotency_key)
+                by_rules = bool(about) and not stated.about
+                fields = {**stated.fields(), "about": about}
+                events = self._gate.put(fields, idempotency_key, since=since, filed=VERSION if by_rules else 0)
                 break
             except Changed:
                 continue
@@ -116,6 +122,16 @@ class RememberService:
         answer = self._answered(belief, KNOWN, self._around(stated)).answer
         assert answer is not None
         return answer
+
+    def _filed(self, statement: Statement, asker: str, idempotency_key: str) -> str:
+        """What a statement is about of which nobody said it. The same statement again is about the same."""
+        with self._folder.ledger.reading():
+            state, user, key = self._folder.state, statement.user, statement.key
+            said = state.said(user, self._gate.by, idempotency_key) if idempotency_key else None
+            held = said[0] if said else state.find(key, user=user, path=statement.path, short=False) if key else None
+            if held is not None and (said or held.belief().text == statement.text):
+                return held.belief().about
+            return filed_under(state, statement, asker)
 
     def _repeated(self, statement: Statement, asker: str) -> Belief | None:
         """The active belief that a program repeats because recall served it: it does not become a second one."""

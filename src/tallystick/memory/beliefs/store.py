@@ -61,17 +61,19 @@ class BeliefStore:
         """
         outlet = self._folder.outlet
         needle, found = containing.casefold(), list[tuple[int, Belief]]()
+        whose, where = self._user if user is None else user, self._path if path is None else path
+        wanted = [] if about is None else self._folder.entities_called(about, whose, where)
         with self._folder.known(believed_at) as known:
             held = known.query(
-                user=self._user if user is None else user, path=self._path if path is None else path, kind=kind,
-                status=status, min_confidence=min_confidence, where=lambda each: each.first > after,
+                user=whose, path=where, kind=kind, status=status, min_confidence=min_confidence,
+                where=lambda each: each.first > after,
             )  # fmt: skip
             for each in held:
                 if len(found) == at_most:
                     break
                 belief = each.belief()
                 read = outlet.reader.belief(belief) if outlet and (needle or (about, tag, kind) != _ANY) else belief
-                is_about = about in (None, read.about) and (tag is None or tag in read.tags)
+                is_about = (about is None or read.about in wanted) and (tag is None or tag in read.tags)
                 if is_about and kind in (None, read.kind) and needle in read.text.casefold():
                     found.append((each.first, belief))
         return found

@@ -20,6 +20,7 @@ from typing import Any
 from tallystick.decide import beliefs as decide, paths, review_request as asking, reviews as review, trust as worth
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
+from tallystick.decide.entities import entity_for
 from tallystick.decide.erasure import NOUNS, Words, words_of
 from tallystick.decide.gate import Verdict, gate
 from tallystick.decide.subjects import standing, subject_of
@@ -27,6 +28,7 @@ from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
 from tallystick.memory.core.policy_reader import PolicyReader
 from tallystick.records.belief import OWNER, Belief
+from tallystick.records.entity import is_name
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Moved, NeedsApproval, NotApproved, NotFound, Refused
 from tallystick.records.event import ELSEWHERE, Draft, Event
@@ -223,14 +225,22 @@ class WriteGate:
 
     # -- beliefs -----------------------------------------------------------------------------------------------------
 
+    def entity(self, name: str, user: str, path: str, text: str) -> str:
+        """What a belief in these words is about: the entity that a name means."""
+        if not is_name(name) or self.masks.words(name) != name:  # it will be refused, or masked
+            return name
+        with self._folder.ledger.reading():
+            return entity_for(self._state, name, user, path, text)
+
     def put(
         self, fields: dict[str, Any], idempotency_key: str, *, source: str = "",
-        elsewhere: Mapping[str, str] | None = None, since: int | None = None,
+        elsewhere: Mapping[str, str] | None = None, since: int | None = None, filed: int = 0,
     ) -> list[Event]:  # fmt: skip
         """State a belief with the trust in `fields`, or with this program's own.
 
         The key is this program's, unless it is that of another `source`. `elsewhere` is where it was first recorded.
-        With `since`, Changed if anything that is remembered was changed after that event.
+        With `since`, Changed if anything that is remembered was changed after that event. `filed` is the version of the
+        rules that say what it is about, if nobody else did.
         """
         user, path = fields["user"], fields["path"]
         asker = fields["trust"] = self.asker(fields["trust"])
@@ -242,6 +252,8 @@ class WriteGate:
         def decision(draw: Draw) -> list[Draft]:
             self.must_be_unchanged(since)
             drafts = decide.put(self._state, fields, draw, idempotency_key=idempotency_key, source=source or self.by)
+            if filed:
+                drafts = [Draft(op, {**body, "filed": filed}) for op, body in drafts]
             if elsewhere:
                 drafts = [Draft(op, {**body, ELSEWHERE: dict(elsewhere)}) for op, body in drafts]
             return _marked(worth.lowered(self._state, drafts), echo)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from tallystick.decide.entities import entities_called
 from tallystick.decide.trust import is_outranked
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.trust.filtered_calls import answering
@@ -32,6 +33,7 @@ from tallystick.records.entity import (
     kind_of,
     must_say_something,
     name_key,
+    page_of,
     spoken,
     thing_key,
 )
@@ -47,7 +49,6 @@ ENTITY, RELATION = "entity", "relation"  # kinds of beliefs
 _OF_ALL = ("trust", "session", "agent")  # what is true of all that is said at once
 _FEW = 20  # pages that are looked at one by one
 _SHOWN = 200  # characters of a name in a message
-_READABLE = 60  # characters of a page's name that come from an entity's
 _WORDS = {
     "person": "people human individual man woman child contact friend colleague coworker teammate family relative",
     "org": "organization organisation company corporation business team group institution employer vendor customer",
@@ -296,8 +297,7 @@ def _called(name: str, kind: str) -> str:
     """The page of a name, if no other name has the same letters."""
     words = name_key(kind).split()
     prefix = next((_PREFIX[word] for word in reversed(words) if word in _PREFIX), "topic")
-    slug = "-".join(name_key(name[: 4 * _READABLE]).split()).removeprefix(f"{prefix}-")[:_READABLE].strip("-")
-    return f"{prefix}-{slug or name[:_READABLE]}"
+    return page_of(prefix, name)
 
 
 def _is_a(name: str, kind: str) -> str:
@@ -319,6 +319,11 @@ class EntityStore:
         with self._folder.known():
             names = Everyone(self._folder, self._user)
         return Known(list(names.entities()), list(dict.fromkeys(relation for relation, _ in names.relations())))
+
+    def called(self, name: str) -> list[str]:
+        """The pages of the entities that a name may mean: other names and the first names of people count."""
+        with self._folder.ledger.reading():
+            return entities_called(self._folder.state, name, self._user, "")
 
     def names_of(self, ids: Iterable[str]) -> list[str]:
         """The names of the entities that beliefs are about, in the order of the beliefs' ids."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.decide import pages as decide
+from tallystick.decide.entities import the_one
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.pages.schema import SCHEMA
@@ -30,7 +31,7 @@ from tallystick.projections.pages import render
 from tallystick.projections.pages.rows import Entry, File, path_of, tags_shown
 from tallystick.projections.pages.search import Match, recent, search, span_of
 from tallystick.records.belief import OWNER, Belief, texts
-from tallystick.records.entity import PREFIXES
+from tallystick.records.entity import PREFIXES, has_kind
 from tallystick.records.errors import Busy, Moved, NotFound, NotWritable, Refused
 from tallystick.records.operations import BELIEF_TOMBSTONE, EPISODE_RETRACT
 from tallystick.records.page import NOTES, Compaction, PageEntry, PageInfo, PageText, Synced
@@ -310,6 +311,9 @@ class PageStore:
         whole = path_of(self._user, NOTES).removesuffix(f"{NOTES}.md") + f"{name}.md"
         if (file := self._at.read(lambda db: db.file(whole))) and file.user == self._user:
             return file.about
+        with self._folder.ledger.reading():
+            if not has_kind(name) and (about := the_one(self._folder.state, name, self._user, "")):
+                return about
         prefix, _, rest = name.partition("-")
         if prefix not in PREFIXES or not rest or "/" in name or "\\" in name or "\x00" in name:
             kinds = ", ".join(f"{prefix}-" for prefix in PREFIXES)

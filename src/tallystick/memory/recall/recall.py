@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property, lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -123,6 +124,8 @@ class RecallService:
         as_of = parse_moment(then) if then else None
         scope = Scope(user, at, path, query.session, query.agent, query.quarantined, stamp(now), as_of)
         filters = Filters.of(query.filters, self._named(query.without, user, path))
+        named = [self._folder.entities_called(each, user, path) for each in filters.about]
+        filters = replace(filters, about=tuple(dict.fromkeys(chain.from_iterable(named))))
         floor = self._context.settings.floor if query.floor is None else query.floor
         top_k = self._folder.state.work.config.get("top_k", "5")
         k = query.k or (int(top_k) if top_k.isdecimal() else 0) or 5

@@ -67,10 +67,11 @@ class ReviewService:
         """The pending reviews of that kind of action, trust, entity or source."""
         wanted = named_cell(kind) if kind else ""
         with self._folder.ledger.reading():
+            entities = self._folder.entities_called(about, self._user) if about else ()
             return [
                 review for review in self.waiting()
                 if wanted in ("", review.action.kind, review.action.cell) and trust in ("", review.action.trust)
-                and (not about or about in self._abouts(review)) and source in ("", review.action.by)
+                and (not about or not self._abouts(review).isdisjoint(entities)) and source in ("", review.action.by)
             ]  # fmt: skip
 
     def _abouts(self, review: Review) -> set[str]:

@@ -52,6 +52,7 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
     is_new = not call.exists()
     with call.memory(create=True) as memory:
         beliefs, found = [], []
+        _which(call, memory, fields)
         with waiting("Recording …"), memory.batch() if by_line else nullcontext():
             for line in lines_of(words) if by_line else [words]:
                 belief = memory.remember(line, **fields)
@@ -75,6 +76,12 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
         done, more = DONE[answer.what], related(answer, called)
         line = remembered(done, handle(belief.key), memory.place, is_new=is_new, page=page, more=more)
         call.answer({**found[0], "answer": answer.to_dict()}, [line])
+
+
+def _which(call: Call, memory: Memory, fields: dict[str, Any]) -> None:
+    """Ask who or what is meant, if several have that name and somebody is there to say."""
+    if call.is_attended() and len(found := memory.entities.called(fields.get("about", ""))) > 1:
+        fields["about"] = click.prompt(f"{shown(fields['about'])} may be", type=click.Choice(found))
 
 
 def _is_quarantined(memory: Memory, belief: Belief) -> bool:
