@@ -14,15 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tallystick.records.belief import Statement
-from tallystick.records.entity import PREFIXES, entity_key, has_kind, kind_of, page_of
+from tallystick.records.entity import PREFIXES, entity_key, has_kind, kind_of, name_key, page_of
 from tallystick.records.errors import Refused
 from tallystick.records.page import NOTES
 from tallystick.state.pages import PREFERENCES, PROFILE, USUAL
 from tallystick.state.state import State
-from tallystick.text.entities import kind_in, named_in, of_oneself, people_in, start_of
+from tallystick.text.entities import LONGEST, kind_in, named_in, of_oneself, people_in, start_of
 
 _MYSELF = ("me", "myself", "i")
-_LONGEST = 600  # characters of a text that is filed
 _SHOWN = 60  # characters of a name in a message
 _MOST = 5  # entities in it
 
@@ -40,7 +39,7 @@ def filed_under(known: State, said: Statement, trust: str) -> str:
     It is whom it begins with, the speaker, or the only one that it names. What tools and web pages say is filed under
     nobody.
     """
-    if trust in ("tool", "web") or len(said.text) > _LONGEST:
+    if trust in ("tool", "web") or len(said.text) > LONGEST:
         return ""
     start = start_of(said.text)
     found = list(_named(known, said.text, said.user, said.path))
@@ -55,20 +54,20 @@ def filed_under(known: State, said: Statement, trust: str) -> str:
 def _named(known: State, text: str, user: str, path: str) -> Iterator[tuple[str, int]]:
     """The entities that a text names, known ones and people whom it makes known, each with where it does; "" stands for
     whatever else may be a name."""
-    new = people_in(text)
-    for phrases, at in named_in(text):
-        for phrase in phrases:
-            found = entities_called(known, phrase, user, path)
-            if len(found) == 1:
-                yield found[0], at
-            elif not found and phrase in new:
-                yield page_of("person", phrase), at
+    new, found = people_in(text), list(named_in(text))
+    known.expect(user, {key for names, _ in found for name in names for key in (entity_key(name), name_key(name))})
+    for names, at in found:
+        for name in names:
+            meant = _meant(known, entity_key(name), user, path)
+            if len(meant) == 1:
+                yield meant[0], at
+            elif not meant and name in new:
+                yield page_of("person", name), at
             else:
                 continue
             break
         else:
-            if phrases:
-                yield "", at
+            yield "", at
 
 
 def the_one(known: State, said: str, user: str, path: str) -> str:
@@ -87,34 +86,39 @@ def entities_called(known: State, said: str, user: str, path: str) -> list[str]:
     key = entity_key(said)
     if key in _MYSELF:
         return [PROFILE]
-    found = _of_that_name(known, key, user, path)
+    found = _of_that_name(known, key, user)
     if said in found:
         return [said]
-    if has_kind(said):
-        found = [each for each in found if kind_of(each) in ("topic", kind_of(said))]  # a topic: of no known kind
-    if found or not key:
+    if not has_kind(said):
+        begun = [page for page in (page_of(kind, key) for kind in PREFIXES if key) if known.pages.front(user, page)]
+        return list(dict.fromkeys((*found, *begun))) or _meant(known, key, user, path)
+    found = [each for each in found if kind_of(each) in ("topic", kind_of(said))]  # a topic: of no known kind
+    return found or [about for other in _others(known, key, user, path) for about in _of_that_name(known, other, user)]
+
+
+def _meant(known: State, key: str, user: str, path: str) -> list[str]:
+    """The entities of that name; else, of another name that goes with it; else, the people of a part of it."""
+    if found := _of_that_name(known, key, user):
         return found
-    sight = known.paths.lineage(user, path)
-    others = list(known.aliases.of(user, key, sight))
-    found = [about for other in others for about in _of_that_name(known, other, user, path)]
-    if not found and not has_kind(said):
-        found = [about for each in (key, *others) for about in _of_part(known, each, user, path, sight)]
+    others = _others(known, key, user, path)
+    found = [about for other in others for about in _of_that_name(known, other, user)]
+    found = found or [about for each in (key, *others) for about in _of_part(known, each, user, path)]
     return list(dict.fromkeys(found))
 
 
-def _of_that_name(known: State, key: str, user: str, path: str) -> list[str]:
-    """The entities with that very name: what beliefs are about, and pages that were begun."""
-    found = [about for about in known.called(user, key, path) if entity_key(about) == key]
-    pages = (page_of(kind, key) for kind in PREFIXES if key)
-    return list(dict.fromkeys((*found, *(page for page in pages if known.pages.front(user, page)))))
+def _others(known: State, key: str, user: str, path: str) -> list[str]:
+    return list(known.aliases.of(user, key, known.paths.lineage(user, path)))
 
 
-def _of_part(known: State, key: str, user: str, path: str, sight: tuple[str, ...]) -> list[str]:
+def _of_that_name(known: State, key: str, user: str) -> list[str]:
+    return [about for about in known.called(user, key) if entity_key(about) == key]
+
+
+def _of_part(known: State, key: str, user: str, path: str) -> list[str]:
     """The people of that first name; of a first name and a surname, whoever is known by the first alone."""
     first, _, surname = key.partition(" ")
     if not surname:
-        return [about for about in known.called(user, key, path) if kind_of(about) == "person"]
-    surnames = {other for other in known.aliases.of(user, first, sight) if " " not in other}
-    if surnames and surname not in surnames:
-        return []
-    return [each for each in _of_that_name(known, first, user, path) if kind_of(each) == "person" or not has_kind(each)]
+        return [about for about in known.called(user, key) if kind_of(about) == "person"]
+    found = [each for each in _of_that_name(known, first, user) if kind_of(each) == "person" or not has_kind(each)]
+    surnames = {other for other in _others(known, first, user, path) if " " not in other} if found else set()
+    return found if not surnames or surname in surnames else []

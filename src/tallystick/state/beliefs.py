@@ -13,7 +13,7 @@ erasure reaches every copy of the words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import dropwhile
 from sys import intern
@@ -116,10 +116,10 @@ def step(confidence: float) -> str:
     return f"{int(confidence * STEPS):03d}"
 
 
-def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, ...]]:
+def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     """The sets that a belief is found in: what they are about, the user, the value, and the belief's first event."""
     user, first = held.user, ordinal(held.first)
-    sets: list[tuple[str, ...]] = [
+    sets = [
         ("kind", user, held.kind, first), ("status", user, held.status, first),
         ("confidence", user, step(held.confidence), first),
     ]  # fmt: skip
@@ -131,8 +131,6 @@ def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, ...]]
         sets.append(("subject", user, triple[0], first))
     if views:
         sets += [("episode", user, source, first) for source in sources_in(views)]
-    if (about := body.get("about")) and body.get("trust") not in _OUTSIDE:
-        sets += [("name", user, key, about, first) for key in keys_of(about)]
     if _is_fact(body):
         sets.append(("fact", user, "", first))
     return sets
@@ -180,6 +178,7 @@ class Beliefs(Part):
         self._above: Table[str] = tables.kept("belief.above")  # (name, a ref that depends on it) → that ref
         self._sets: Table[str] = tables.kept("belief.set")  # see `sets_of` → ref
         self._counts: Table[int] = tables.table("belief.count")  # (user, status) → how many on the root
+        self._names: Table[dict[str, int]] = tables.table("belief.name")  # (user, name) → by entity, how many
         self._over: Table[tuple[str, ...]] = tables.kept("belief.over", TUPLE)  # ref → ancestors' versions it is of
         self._covers: Table[str] = tables.kept("belief.cover")  # (ref, path) → the ref that hides it on that path
         self._near: Table[str] = tables.kept("belief.near")  # (ref, what it was made from, or what was made from it)
@@ -236,7 +235,7 @@ class Beliefs(Part):
         found = {held.ref: held for name in body.get("ids", ()) if (held := self.version(name))}
         names = {*body.get("ids", ()), *(name for held in found.values() for name in self.ids_of(held))}
         for held in found.values():
-            self._tally(held, -1)
+            self._tally(held, held.body(), -1)
         for name in names:
             self._erase_version(name, names)
 
@@ -373,7 +372,7 @@ class Beliefs(Part):
             self._sets.set(key, ref)
         for below in belief.get("rests_on", ()):
             self._above.set((below, ref), "")
-        self._tally(held, 1)
+        self._tally(held, belief, 1)
 
     def _name(self, ref: str, version: str, words: int, event: Event) -> None:
         """A version of a belief that has others."""
@@ -388,13 +387,20 @@ class Beliefs(Part):
             self._sets.drop(key)
         for below in body.get("rests_on", ()):
             self._above.drop((below, held.ref))
-        self._tally(held, -1)
+        self._tally(held, body, -1)
 
-    def _tally(self, held: CurrentVersion, more: int) -> None:
-        if not held.path:
-            key = (held.user, held.status)
-            count = (self._counts.get(key) or 0) + more
-            self._counts.set(key, count) if count else self._counts.drop(key)
+    def _tally(self, held: CurrentVersion, body: dict[str, Any], more: int) -> None:
+        if held.path:
+            return
+        key = (held.user, held.status)
+        count = (self._counts.get(key) or 0) + more
+        self._counts.set(key, count) if count else self._counts.drop(key)
+        if (about := body.get("about")) and body.get("trust") not in _OUTSIDE:
+            for name in keys_of(about):
+                known = self._names.get((held.user, name)) or {}
+                counts = {**known, about: known.get(about, 0) + more}
+                rest = {each: counts[each] for each in sorted(counts) if counts[each]}
+                self._names.set((held.user, name), rest) if rest else self._names.drop((held.user, name))
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -507,16 +513,13 @@ class Beliefs(Part):
         held = self.version(name)
         return (held, gist) if held and held.user == user else None
 
-    def called(self, user: str, name: str, path: str = "") -> list[str]:
-        """The entities that beliefs are about and that have this name, as `keys_of` says."""
-        sight, found, about = self.paths.lineage(user, path, self._at), list[str](), ""
-        while row := next(self._sets.under("name", user, name, after=about), None):
-            about = row[0][3]
-            for held in map(self._current.get, self._sets.values("name", user, name, about)):
-                if held and held.user == user and held.path in sight and held.body().get("about") == about:
-                    found.append(about)
-                    break
-        return found
+    def called(self, user: str, name: str) -> list[str]:
+        """The entities that beliefs on the root are about and that have this name, as `keys_of` says."""
+        return list(self._names.get((user, name)) or ())
+
+    def expect(self, user: str, names: Iterable[str]) -> None:
+        """Read at once who these names are."""
+        self.tables.prefetch([(self._names, (user, name)) for name in names])
 
     # -- paths -------------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from itertools import islice
 
 from tallystick.text.aliases import CAPITAL, NO_NAME, RELATIONS
 
+LONGEST = 600  # characters of a text that are read
 VERSION = 1  # of what a statement is filed by; it is recorded with it
 
 _ROLES = (
@@ -112,10 +113,11 @@ def people_in(text: str) -> list[str]:
 def named_in(text: str) -> Iterator[tuple[list[str], int]]:
     """What may be a name, and where it stands: words with capitals, or of a script that has none; the longest first."""
     for match in islice(_PHRASE.finditer(text), _MOST):
-        words = re.sub("['’]s?$", "", match[0]).split()
-        sizes = range(len(words), 0, -1)
-        phrases = (words[start : start + size] for size in sizes for start in range(len(words) - size + 1))
-        yield [" ".join(each) for each in phrases if each[0].casefold() not in NO_NAME], match.start()
+        words, at = re.sub("['’]s?$", "", match[0]).split(" "), match.start()
+        while words and words[0].casefold() in NO_NAME:
+            at += len(words.pop(0)) + 1
+        if words:
+            yield [" ".join(words[:size]) for size in range(len(words), 0, -1)], at
 
 
 def start_of(text: str) -> int:
@@ -133,7 +135,7 @@ def of_oneself(text: str) -> str:
 
 def kind_in(name: str, text: str) -> str:
     """The kind of a name: person, org, project, event, tool or topic."""
-    name = name.strip()
+    name, text = name.strip(), text[:LONGEST]
     for kind, ending in _BY_NAME:
         if ending.search(name):
             return kind
