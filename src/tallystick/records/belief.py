@@ -203,10 +203,12 @@ class RememberResult(Displayable):
     why: tuple[str, ...] = ()  # for each of these: "said and denied: drink tea"
     near: tuple[str, ...] = ()  # ids of beliefs that state the same in other words
     page: str = ""  # the file of its page
+    was: str = ""  # the words that it replaced
 
     def __str__(self) -> str:
         against = [f"contradicts {name} ({why})" for name, why in zip(self.contradicts, self.why, strict=True)]
-        return "; ".join([self.what, *against, *(f"near to {name}" for name in self.near)])
+        was = [f"was {short(self.was)!r}"] if self.was else []
+        return "; ".join([self.what, *was, *against, *(f"near to {name}" for name in self.near)])
 
     def __repr__(self) -> str:
         return f"<RememberResult {self}>"

@@ -109,3 +109,11 @@ def test_of_who_was_erased_no_name_is_left(known, home):
     known.close()
     left = [path for path in (home / ".tallystick").rglob("*") if path.is_file()]
     assert [path for path in left if b"uillfeather" in path.read_bytes()] == []
+
+
+def test_a_correction_says_what_it_replaced(memory):
+    memory.remember("The port is 5432")
+    assert memory.remember("The port is 6543").answer.was == "The port is 5432"
+    assert memory.remember("The port is 6543").answer.was == ""
+    memory.remember("tea", key="drink")
+    assert memory.remember("coffee", key="drink").answer.was == "tea"

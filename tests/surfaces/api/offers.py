@@ -62,6 +62,7 @@ LEFT_OUT = {
     "trust": "whoever started the server said so", "missing_vectors": _AT_HOME, "check_policy": _A_PERSONS,
     "withheld": "`list_sources` says who is withheld", "beliefs.on": "calls take a `path`",
     "config.*": _A_PERSONS, "entities.forget": _ELSEWHERE, "entities.names_of": _INSIDE,
+    "entities.called": "every call takes any name",
     "entities.observe_all": "one at a time", "entities.take_back": _ELSEWHERE, "entities.unrelate": _ELSEWHERE,
     "episodes.bootstrap": _INSIDE, "episodes.columns": _INSIDE, "episodes.consolidate": _INSIDE,
     "episodes.health": "`status` tells it", "episodes.learned": "a fact says which episodes it is from",

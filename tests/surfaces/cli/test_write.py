@@ -47,7 +47,7 @@ def test_a_known_key_gets_a_new_version_and_the_same_again_changes_nothing(tally
     revised = tallystick("remember", "Ana prefers green tea", "--key", "ana-tea")
     again = tallystick("remember", "Ana prefers green tea", "--key", "ana-tea")
 
-    assert revised.out == "Revised ana-tea in ~/.tallystick. On page topic-notes.md\n"
+    assert revised.out == "Revised ana-tea in ~/.tallystick. On page topic-notes.md. It was: Ana prefers tea\n"
     assert again.out == "Already known as ana-tea in ~/.tallystick. On page topic-notes.md\n"
     assert len(tallystick("show", "ana-tea", "--history", "--json").json) == 2
 

@@ -93,7 +93,8 @@ class RememberService:
                     known = self._again_of(around.same, stated, idempotency_key, asker, since)
                     if known is not None:
                         return self._answered(known, KNOWN, around)
-                about = stated.about or self._filed(stated, asker, idempotency_key)
+                before = self._before(stated, idempotency_key)
+                about = stated.about or self._filed(stated, before, asker)
                 by_rules = bool(about) and not stated.about
                 fields = {**stated.fields(), "about": about}
                 events = self._gate.put(fields, idempotency_key, since=since, filed=VERSION if by_rules else 0)
@@ -108,7 +109,7 @@ class RememberService:
             return self._answered(already, KNOWN, around)
         belief = Belief.just(events[0].body["belief"], events[0].seq, events[0].ts)
         what = CORRECTED if is_correction else REVISED if events[0].op == BELIEF_SUPERSEDE else NEW
-        return self._answered(belief, what, around)
+        return self._answered(belief, what, around, before if what in (CORRECTED, REVISED) else None)
 
     def similar(self, name: str, *, user: str | None = None, path: str = "") -> RememberResult:
         """The beliefs that contradict or nearly repeat a belief now, as `remember` answered."""
@@ -123,15 +124,20 @@ class RememberService:
         assert answer is not None
         return answer
 
-    def _filed(self, statement: Statement, asker: str, idempotency_key: str) -> str:
-        """What a statement is about of which nobody said it. The same statement again is about the same."""
+    def _before(self, statement: Statement, idempotency_key: str) -> Belief | None:
+        """The belief that a statement repeats or replaces, by its key or the caller's own."""
+        state, user, key = self._folder.state, statement.user, statement.key
         with self._folder.ledger.reading():
-            state, user, key = self._folder.state, statement.user, statement.key
             said = state.said(user, self._gate.by, idempotency_key) if idempotency_key else None
             held = said[0] if said else state.find(key, user=user, path=statement.path, short=False) if key else None
-            if held is not None and (said or held.belief().text == statement.text):
-                return held.belief().about
-            return filed_under(state, statement, asker)
+            return held.belief() if held else None
+
+    def _filed(self, statement: Statement, before: Belief | None, asker: str) -> str:
+        """What a statement is about of which nobody said it. The same statement again is about the same."""
+        if before is not None and (not statement.key or before.text == statement.text):
+            return before.about
+        with self._folder.ledger.reading():
+            return filed_under(self._folder.state, statement, asker)
 
     def _repeated(self, statement: Statement, asker: str) -> Belief | None:
         """The active belief that a program repeats because recall served it: it does not become a second one."""
@@ -220,12 +226,15 @@ class RememberService:
             return since, same, []
         return since, same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
 
-    def _answered(self, belief: Belief, what: str, around: _Around) -> Belief:
+    def _answered(self, belief: Belief, what: str, around: _Around, before: Belief | None = None) -> Belief:
         from tallystick.projections.markdown.names import file_of
 
         against, near = _against(belief, around.of_the_same)
         page = "" if belief.path or self._folder.root is None else file_of(belief.about)
-        answer = RememberResult(what, tuple(name for name, _ in against), tuple(why for _, why in against), near, page)
+        outlet = self._folder.outlet
+        was = (outlet.reader.belief(before) if outlet else before).text if before else ""  # as far as it may be read
+        names, reasons = tuple(name for name, _ in against), tuple(why for _, why in against)
+        answer = RememberResult(what, names, reasons, near, page, was if was != belief.text else "")
         return belief.answered(answer)
 
 

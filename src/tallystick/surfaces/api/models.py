@@ -222,11 +222,12 @@ Retraction = model(
     withdrawn="true, if the facts that depend on these alone were forgotten.",
 )  # fmt: skip
 
-_ANSWER = {"what": "new", "contradicts": [], "why": [], "near": [], "page": "person-ana.md"}
+_ANSWER = {"what": "new", "contradicts": [], "why": [], "near": [], "page": "person-ana.md", "was": ""}
 Answer = model(
     "Answer", belief.RememberResult, "How a new statement relates to the current beliefs.", _ANSWER,
     what="new, known, corrected or revised.", contradicts="Ids of beliefs that it contradicts.",
     why="The reason for each of them.", near="Ids of beliefs that say nearly the same.", page="The file of its page.",
+    was="The words that it replaced.",
 )  # fmt: skip
 RememberResult = model(
     "RememberResult", None, "A belief after a write.",

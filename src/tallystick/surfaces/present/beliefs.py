@@ -101,8 +101,9 @@ def remembered(verb: str, what: str, place: str, *, is_new: bool, page: str = ""
 
 
 def related(answer: RememberResult, called: Callable[[str], str]) -> list[str]:
-    """The beliefs that it contradicts or nearly repeats, by the names that `called` gives."""
+    """What it replaced, and the beliefs that it contradicts or nearly repeats, by the names that `called` gives."""
+    was = [f"It was: {short(answer.was, 80)}"] if answer.was else []
     against = zip(answer.contradicts, answer.why, strict=True)
     found = [warn(f"It contradicts {shown(called(name))}") + dim(f" ({short(why, 60)})") for name, why in against]
     near = ", ".join(shown(called(name)) for name in answer.near)
-    return [*found, dim(f"Near to {near}")] if near else found
+    return [*was, *found, *([dim(f"Near to {near}")] if near else [])]

@@ -50,6 +50,7 @@ class RememberResult(Answer):
     status: str = Field(description="remembered, revised, or known: it was known already, and nothing was written.")
     waits: str | None = maybe("Why recall leaves it out for now, if it does.")
     masked: list[str] | None = maybe("Kinds of secrets that were masked in it.")
+    was: str | None = maybe("The words that it replaced, if it corrects a belief.")
     contradicts: list[str] | None = maybe("Ids of beliefs that it contradicts. Revise one, or ask.")
     near: list[str] | None = maybe("Ids of beliefs that say nearly the same.")
 
@@ -59,7 +60,8 @@ class RememberResult(Answer):
         near = f"It is similar to {' '.join(map(exactly, self.near))}." if self.near else ""
         waits = f"{self.waits}." if self.waits else ""
         head = f"{self.status.capitalize()}: {exactly(self.id)}."
-        return " ".join(filter(None, (head, waits, masked, against, near)))
+        was = ["It was:", *fenced(self.was)] if self.was else []
+        return "\n".join((" ".join(filter(None, (head, waits, masked, against, near))), *was))
 
 
 def _remember(context: CallContext, args: RememberArgs) -> RememberResult:
@@ -78,6 +80,7 @@ def _result(memory: Memory, belief: Belief, before: int) -> RememberResult:
         id=belief.id, status="known" if event is None else "revised" if event.op == BELIEF_SUPERSEDE else "remembered",
         waits="It needs a person's approval before it is recalled" if belief.withheld else None,
         masked=list(memory.masked) or None if event else None,
+        was=answer.was or None if answer else None,
         contradicts=list(answer.contradicts) or None if answer else None,
         near=list(answer.near) or None if answer else None,
     )  # fmt: skip
