@@ -506,8 +506,9 @@ LEFT_OUT = {
 }  # fmt: skip
 READS = """
     action audit beliefs.all beliefs.on beliefs.page beliefs.query similar config.all config.get diff embedder
-    entities.all entities.names_of episodes.bootstrap episodes.columns episodes.consolidate episodes.find
-    episodes.get episodes.health episodes.learned episodes.read episodes.recent episodes.since episodes.withheld
+    entities.all entities.called entities.names_of episodes.bootstrap episodes.columns episodes.consolidate
+    episodes.find episodes.get episodes.health episodes.learned episodes.read episodes.recent episodes.since
+    episodes.withheld
     export export_lines facts.bootstrap facts.evidence facts.follow facts.get facts.health facts.history facts.on
     facts.query files.paths files.read files.sizes frame frames.all frames.get get graph.expand
     graph.export_envelope graph.export_to graph.find_same graph.list_edges graph.list_events graph.list_nodes

@@ -36,11 +36,14 @@ def entity_for(known: State, said: str, user: str, path: str, text: str) -> str:
 def filed_under(known: State, said: Statement, trust: str) -> str:
     """The entity under which a statement is filed of which nobody said what it is about; empty, if that is not plain.
 
-    It is whom it begins with, the speaker, or the only one that it names. What tools and web pages say is filed under
-    nobody.
+    It is the subject of its triple, whom it begins with, the speaker, or the only one that it names. What tools and web
+    pages say is filed under nobody.
     """
     if trust in ("tool", "web") or len(said.text) > LONGEST:
         return ""
+    if said.triple:
+        subject = _meant(known, entity_key(said.triple[0]), said.user, said.path)
+        return subject[0] if len(subject) == 1 else ""
     start = start_of(said.text)
     found = list(_named(known, said.text, said.user, said.path))
     if first := next((about for about, at in found if about and at <= start), ""):

@@ -395,7 +395,7 @@ class Beliefs(Part):
         key = (held.user, held.status)
         count = (self._counts.get(key) or 0) + more
         self._counts.set(key, count) if count else self._counts.drop(key)
-        if (about := body.get("about")) and body.get("trust") not in _OUTSIDE:
+        if isinstance(about := body.get("about"), str) and about and body.get("trust") not in _OUTSIDE:
             for name in keys_of(about):
                 known = self._names.get((held.user, name)) or {}
                 counts = {**known, about: known.get(about, 0) + more}

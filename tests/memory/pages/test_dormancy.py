@@ -168,7 +168,7 @@ def test_what_tools_say_puts_no_page_to_rest(home, clock):
 def test_no_more_are_proposed_than_were_asked_for(memory, clock):
     for number in range(4):
         memory.pages.append(f"topic-{number}", f"Ana came {number} times.", ["visit"])
-    memory.remember("Ana is away", expires="2026-05-21")
+    memory.remember("The shop is shut", expires="2026-05-21")
     clock.now += timedelta(days=91)
 
     assert [each.kind for each in memory.tidy.proposals(limit=3)] == ["expired", "dormant", "dormant"]
