@@ -276,7 +276,8 @@ class Memory(ReadableMemory):
         if text is not None:
             changes["text"] = text
         if changes.get("about"):
-            changes["about"] = self._context.gate.entity(changes["about"], whose, path, text or "")
+            words = text or self.show(name, user=whose, path=path).text
+            changes["about"] = self._context.gate.entity(changes["about"], whose, path, words)
         changes["keep_secrets"] = keep_secrets
         self._context.gate.revise(name, changes, reason=reason, user=whose, path=path)
         return self.show(name, user=whose, path=path)

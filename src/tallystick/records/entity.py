@@ -17,7 +17,8 @@ PREFIXES = ("user", "project", "tool", "topic", "person", "org", "event")
 THING = "thing"  # an entity without a page
 
 _PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-_TITLES = frozenset("mr mrs ms miss dr prof professor".split())  # noqa: SIM905
+_TITLES = frozenset("the mr mrs ms miss dr prof professor".split())  # noqa: SIM905
+_WRITABLE = re.compile(r"[\w '’.,:&()-]+\Z")
 READABLE = 60  # characters of a page's name that come from an entity's
 _LONGEST = 300  # characters of a name
 _LEAST = 3  # characters of a part of a name that is enough by itself
@@ -39,17 +40,23 @@ def spoken(about: str) -> str:
 
 
 def entity_key(name: str) -> str:
-    """The name of an entity, or of its page, as it is compared: "Mrs Okonjo" and `person-okonjo` are one."""
-    key = name_key(spoken(name))
-    title, _, rest = key.partition(" ")
-    return rest if rest and title in _TITLES else key
+    """The name of an entity, or of its page, as it is compared: "Mrs Okonjo" and `person-okonjo` are one. Empty, if it
+    has signs that a page's name has not: C, C++ and C# are three."""
+    if len(name) > LONGEST or not _WRITABLE.match(name):
+        return ""
+    words = name_key(name).split()
+    while len(words) > 1 and (words[0] in _TITLES or words[0] in PREFIXES):
+        del words[0]
+    if len(words) > 1 and words[-1] == "project":
+        del words[-1]
+    return " ".join(words)[:READABLE].strip()
 
 
-def keys_of(about: str) -> tuple[str, ...]:
-    """The names under which an entity is found: the whole one, and the first word of a person's."""
+def keys_of(about: str, *, parts: bool = True) -> list[str]:
+    """The names under which an entity is found: the whole one, and with `parts` the first word of a person's."""
     whole = entity_key(about)
-    first = whole.partition(" ")[0]
-    return tuple(dict.fromkeys((whole, first))) if kind_of(about) == "person" else (whole,)
+    first = whole.partition(" ")[0] if parts and kind_of(about) == "person" else whole
+    return [key for key in dict.fromkeys((whole, first)) if key]
 
 
 def has_kind(about: str) -> bool:
@@ -60,8 +67,7 @@ def has_kind(about: str) -> bool:
 
 def page_of(kind: str, name: str) -> str:
     """The page of a new entity of that name; the name itself, if it has no letters."""
-    named = name[: 4 * READABLE]
-    words = (entity_key(named) if kind == "person" else name_key(named)).split()
+    words = (entity_key(name) or name_key(name[: 4 * READABLE])).split()
     slug = "-".join(words).removeprefix(f"{kind}-")[:READABLE].strip("-")
     return f"{kind}-{slug or name[:READABLE]}"
 

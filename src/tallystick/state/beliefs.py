@@ -13,7 +13,7 @@ erasure reaches every copy of the words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import dropwhile
 from sys import intern
@@ -390,13 +390,13 @@ class Beliefs(Part):
         self._tally(held, body, -1)
 
     def _tally(self, held: CurrentVersion, body: dict[str, Any], more: int) -> None:
-        if held.path:
-            return
-        key = (held.user, held.status)
-        count = (self._counts.get(key) or 0) + more
-        self._counts.set(key, count) if count else self._counts.drop(key)
-        if isinstance(about := body.get("about"), str) and about and body.get("trust") not in _OUTSIDE:
-            for name in keys_of(about):
+        if not held.path:
+            key = (held.user, held.status)
+            count = (self._counts.get(key) or 0) + more
+            self._counts.set(key, count) if count else self._counts.drop(key)
+        about, trust = body.get("about"), body.get("trust", "human")
+        if isinstance(about, str) and about and trust not in _OUTSIDE and held.status not in _WITHDRAWN.values():
+            for name in keys_of(about, parts=trust == "human"):
                 known = self._names.get((held.user, name)) or {}
                 counts = {**known, about: known.get(about, 0) + more}
                 rest = {each: counts[each] for each in sorted(counts) if counts[each]}
@@ -514,12 +514,8 @@ class Beliefs(Part):
         return (held, gist) if held and held.user == user else None
 
     def called(self, user: str, name: str) -> list[str]:
-        """The entities that beliefs on the root are about and that have this name, as `keys_of` says."""
+        """The entities that beliefs are about and that have this name, as `keys_of` says."""
         return list(self._names.get((user, name)) or ())
-
-    def expect(self, user: str, names: Iterable[str]) -> None:
-        """Read at once who these names are."""
-        self.tables.prefetch([(self._names, (user, name)) for name in names])
 
     # -- paths -------------------------------------------------------------------------------------------------------
 

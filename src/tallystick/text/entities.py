@@ -1,13 +1,12 @@
-"""What kind of thing a name stands for, as far as the words around it say: "Maya is our designer", "the Atlas project".
+"""Whom a statement begins with, and what kind of thing a name stands for: "Maya is our designer", "the Atlas project".
 
-Only what is said outright counts, and only English is read. Whatever stays open is a topic.
+Only what is said outright counts, and only English is read. Whatever stays open is nobody, or a topic.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from itertools import islice
+from typing import NamedTuple
 
 from tallystick.text.aliases import CAPITAL, NO_NAME, RELATIONS
 
@@ -47,22 +46,18 @@ def _any(words: str) -> str:
     return "|".join(words.replace("was born", "was_born").split()).replace("_", " ")
 
 
-NAME = rf"{CAPITAL}(?: {CAPITAL}){{0,2}}"
-_MOST = 8  # phrases of a statement
-_PHRASE = re.compile(rf"\b{NAME}")
-_LEAD = re.compile(r"(?:(?:My|Our) (?:[a-z]+ ){1,3})?(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? )?")
-_HOW = "(?:really |always |never |usually |do not |don['’]t |would )*"
-_WISH = re.compile(
-    rf"^(?:I|we)(?:['’]d)? {_HOW}(?:prefer|like|love|hate|dislike|enjoy|can['’]t stand|want|wish)\b"
-    r"|^(?:please|always|never|don['’]t)\b.*\b(?:me|my|I)\b", re.IGNORECASE,
-)  # fmt: skip
-_OF_ME = "name|birthday|phone|phone number|address|email|job|blood type|height|age"
+_OF_ME = (
+    r"(?:name|birthday|blood type|height|age) (?:is|=)"
+    r"|(?:phone|email|address)(?: number| address)? (?:is|=) \S*[\d@]"
+)
+_WISH = re.compile(r"I (?:really |always |usually |do not |don['’]t )*(?:prefer|like|dislike|enjoy|can['’]t stand)\b")
 _SELF = re.compile(
-    r"^(?:I['’]?m|I am|I was born|I live|I work|I have been|I speak|I come from|I grew up|I studied|I moved|I drive"
-    rf"|I own|my (?:full |first |last |middle )?(?:{_OF_ME})(?: is|:| =))\b", re.IGNORECASE,
-)  # fmt: skip
+    r"(?:I was born|I live in|I work (?:at|for|as)|I speak|I come from|I grew up|I studied"
+    r"|(?:I['’]?m|I am) (?:an?|from|\d+|allergic|vegetarian|vegan|married|single|left-handed|right-handed)"
+    rf"|[Mm]y (?:full |first |last |middle )?(?:{_OF_ME}))"
+)
 _PEOPLE = f"{_any(_ROLES)}|{'|'.join(RELATIONS)}"
-_PATTERNS = (  # by kind; in the text, NAME is the name
+_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (  # in the text, NAME is the name
     ("person", r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? NAME\b"),
     ("person", rf"\b(?:my|our|his|her|their) (?:[a-z]+ ){{0,2}}(?:{_PEOPLE})s?(?: is| =|,|:)? NAME\b"),
     ("person", rf"\bNAME{_IS}(?:{_PEOPLE})\b"),
@@ -80,15 +75,22 @@ _PATTERNS = (  # by kind; in the text, NAME is the name
     ("person", rf"\bNAME{_OFTEN} (?:{_any(_ACTS)})\b"),
     ("person", rf"\bNAME(?:,.*,)? (?:is|was|and I are){_OFTEN} (?:{_any(_STATES)})\b"),
     ("person", r"\bNAME\b[^.]*\b(?:he|she|him|her|his|hers|himself|herself)\b"),
-)  # fmt: skip
-_IS_PERSON = tuple(  # by these alone, a statement makes somebody known
-    re.compile(pattern.replace("NAME", rf"(?P<name>{NAME})")) for pattern in (
-        rf"\b(?:[Mm]y|[Oo]ur) (?:[a-z]+ ){{0,2}}(?:{_PEOPLE})(?: is| =|,|:)? NAME\b",
-        rf"\bNAME{_IS}(?:{_PEOPLE})\b",
-        r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? NAME\b",
-        rf"^NAME{_OFTEN} (?:{_any(_ACTS)})\b",
-    )
-)  # fmt: skip
+))  # fmt: skip
+_NAME = rf"{CAPITAL}(?: {CAPITAL}){{0,2}}"
+_SURE = _any("designer developer engineer manager director founder owner boss baker cook waiter nurse doctor teacher"
+             " student lawyer accountant architect plumber electrician gardener carpenter colleague friend neighbour"
+             " neighbor flatmate roommate landlord landlady supervisor brother sister son daughter mother father wife"
+             " husband partner uncle aunt cousin niece nephew")  # fmt: skip
+_SUBJECT = re.compile(
+    rf"(?P<relation>(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?(?:{_SURE}),? )?(?P<title>(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? )?"
+    rf"(?:[Tt]he )?(?P<name>{_NAME}|[a-z][\w-]+)(?P<role>(?:,[^.,]*,)? (?:is|was) (?:my|our|the|an?) (?:[a-z]+ ){{0,2}}"
+    rf"(?:{_SURE})\b(?!['’]))?"
+)
+_FIRST = """
+    will may rose mark grace faith bill hope joy art drew jack pat sue chase grant rich guy frank ray today tomorrow
+    yesterday tonight now then here call tell ask pay email visit remind hire can should did does do
+"""
+_NOBODY = NO_NAME | set(_FIRST.split())  # words that begin a sentence, though some are names too
 _BY_NAME = tuple(
     (kind, re.compile(rf"\b(?:{words})\.?$", re.IGNORECASE)) for kind, words in (
         ("org", f"gmbh|ag|inc|ltd|llc|corp|plc|university|hospital|{_FIRMS}"),
@@ -96,54 +98,43 @@ _BY_NAME = tuple(
         ("project", "project|initiative"),
     )
 )  # fmt: skip
+_KIND = re.compile(r"(project|org|event|tool|topic):? \w", re.IGNORECASE)
 _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? \w", re.IGNORECASE)
 _SURNAME = r"(?: [A-Z][\w'’-]+)?"
 
 
-def people_in(text: str) -> list[str]:
-    """The names of people that a statement makes known. A lone word with a capital says nothing where it begins one."""
-    found = (
-        (match["name"], number == len(_IS_PERSON) - 1) for number, pattern in enumerate(_IS_PERSON)
-        for match in pattern.finditer(text)
-    )  # fmt: skip
-    names = (name for name, is_bare in found if " " in name or not is_bare)
-    return [name for name in dict.fromkeys(names) if name.casefold() not in NO_NAME]
+class Subject(NamedTuple):
+    """Whom a statement begins with: what may be the name, the longest first; whether it says that it is a person."""
+
+    names: list[str]
+    is_introduced: bool
 
 
-def named_in(text: str) -> Iterator[tuple[list[str], int]]:
-    """What may be a name, and where it stands: words with capitals, or of a script that has none; the longest first."""
-    for match in islice(_PHRASE.finditer(text), _MOST):
-        words, at = re.sub("['’]s?$", "", match[0]).split(" "), match.start()
-        while words and words[0].casefold() in NO_NAME:
-            at += len(words.pop(0)) + 1
-        if words:
-            yield [" ".join(words[:size]) for size in range(len(words), 0, -1)], at
-
-
-def start_of(text: str) -> int:
-    """Where the first name may stand: after "My daughter", "Dr."."""
-    lead = _LEAD.match(text)
-    return lead.end() if lead else 0
+def subject_of(text: str) -> Subject:
+    found = _SUBJECT.match(text[:LONGEST])
+    words = re.sub("['’]s?$", "", found["name"]).split() if found else []
+    if not found or words[0].casefold() in _NOBODY:
+        return Subject([], False)
+    is_latin = words[0][0] < "\u0250"  # other scripts have no capitals that would tell where a name ends
+    names = [" ".join(words[:size]) for size in range(len(words), 0, -1)]
+    is_introduced = found["name"][0].isupper() and bool(found["relation"] or found["title"] or found["role"])
+    return Subject(names[:1] if is_latin else names, is_introduced)
 
 
 def of_oneself(text: str) -> str:
     """What somebody says of themself: "preferences", how they want things; "profile", who they are; else nothing."""
-    if _WISH.search(text):
-        return "preferences"
-    return "profile" if _SELF.match(text) else ""
+    return "preferences" if _WISH.match(text) else "profile" if _SELF.match(text) else ""
 
 
 def kind_in(name: str, text: str) -> str:
     """The kind of a name: person, org, project, event, tool or topic."""
     name, text = name.strip(), text[:LONGEST]
+    if named := _KIND.match(name):
+        return named[1].lower()
     for kind, ending in _BY_NAME:
         if ending.search(name):
             return kind
     if _TITLE.match(name):
         return "person"
-    if name.casefold() in text.casefold():
-        this = f"(?i:{re.escape(name)}){_SURNAME}"
-        for kind, pattern in _PATTERNS:
-            if re.search(pattern.replace("NAME", this), text):
-                return kind
-    return "topic"
+    text = re.sub(rf"(?<!\w)(?i:{re.escape(name)}){_SURNAME}(?!\w)", "NAME", text)
+    return next((kind for kind, pattern in _PATTERNS if pattern.search(text)), "topic") if "NAME" in text else "topic"

@@ -58,9 +58,15 @@ def test_a_first_name_means_the_only_one_who_has_it_and_two_are_refused(memory):
         ("We meet at noon", "Summer Party", "event-summer-party"),
         ("Lunch is at noon", "Lunch", "topic-lunch"),
         ("Ольга любит чай", "Ольга", "topic-ольга"),
-        ("It is blue", "The Shed", "topic-the-shed"),
+        ("It is blue", "The Shed", "topic-shed"),
         ("It is blue", "person-Ana Maria", "person-Ana Maria"),
         ("It is blue", "???", "???"),
+        ("It is blue", "😀", "😀"),
+        ("C++ has templates", "C++", "C++"),
+        ("C has none", "C", "person-c"),
+        ("Ships in May", "Project Atlas", "project-atlas"),
+        ("Ships in May", "the Atlas project", "project-atlas"),
+        ("It is blue", "Person-Ana", "topic-ana"),
     ],
 )
 def test_a_name_that_nobody_has_begins_a_page_of_its_kind(memory, text, name, page):

@@ -24,17 +24,28 @@ def known(memory: Memory) -> Memory:
     [
         ("Maya's desk is by the window", "person-maya"),
         ("Maya moved to Ghent with Tom", "person-maya"),
-        ("The rent of the studio goes to Maya", "person-maya"),
+        ("The rent of the studio goes to Maya", ""),  # who is named is not who it is about
+        ("The Atlas kickoff is on Friday", "project-atlas"),
         ("Atlas slipped to June", "project-atlas"),
         ("The kickoff of Atlas is with Zoltan", ""),  # who knows whom it is about
         ("Mr Obermaier wants the rent on the third", "person-obermaier"),
         ("My sister Jo lives in Leeds", "person-jo"),
-        ("Noor El Amrani joined the team", "person-noor-el-amrani"),
+        ("Noor El Amrani, from Delft, is our new cook", "person-noor-el-amrani"),
         ("Lunch is at noon", ""),
         ("Tom likes tea", ""),  # a lone word with a capital that it would have anyway
         ("The port is 5432", ""),
         ("I prefer short answers", "user-preferences"),
         ("I live in Ghent", "user-profile"),
+        ("My email is maya@example.org", "user-profile"),
+        ("My email is not syncing", ""),
+        ("My name is Tom", "user-profile"),
+        ("Call the plumber", ""),
+        ("Today is my wife's birthday", ""),
+        ("After Paris, our manager left", ""),
+        ("San Francisco is cold", ""),
+        ("Never mind, I found my keys", ""),
+        ("maya sings", "person-maya"),
+        ("Maya Berg fixed the sink", ""),  # somebody else, as far as is known
         ("I prefer the tea that Maya makes", "user-preferences"),
         ("deploys happen on tuesdays", ""),
     ],
@@ -95,7 +106,7 @@ def test_a_rebuild_files_nothing_otherwise(known, home, monkeypatch):
     before = [(each.id, each.about) for each in known.beliefs.all()]
     called = {name: known.entities.called(name) for name in ("Maya", "Atlas", "Lee", "me")}
     known.close()
-    monkeypatch.setattr("tallystick.text.entities.people_in", lambda _: ["Ghent"])  # newer rules
+    monkeypatch.setattr("tallystick.decide.entities.of_oneself", lambda _: "preferences")  # newer rules
     (home / ".tallystick" / "state.db").unlink()
     with Memory() as again:
         assert [(each.id, each.about) for each in again.beliefs.all()] == before
@@ -117,3 +128,70 @@ def test_a_correction_says_what_it_replaced(memory):
     assert memory.remember("The port is 6543").answer.was == ""
     memory.remember("tea", key="drink")
     assert memory.remember("coffee", key="drink").answer.was == "tea"
+
+
+def test_a_secret_in_the_text_is_no_name(memory, home):
+    belief = memory.remember("Mr AKIAIOSFODNN7EXAMPLE wants the rent")
+    assert belief.about == ""
+    memory.close()
+    files = [path for path in (home / ".tallystick").rglob("*") if path.is_file()]
+    assert [path for path in files if b"akiaiosfodnn7" in path.read_bytes().lower()] == []
+
+
+@pytest.mark.parametrize("trust", ["tool", "web"])
+def test_the_same_words_do_not_follow_a_quarantined_statement(memory, door, trust):
+    door(trust).remember("Tom drinks oolong", key="tom-tea", about="person-evil")
+    assert filed(memory, "Tom drinks oolong") == ""
+    assert memory.remember("Tom drinks oolong", key="tom-tea").about == ""
+    assert memory.entities.called("evil") == []
+
+
+def test_an_agent_does_not_take_a_first_name(memory, agent):
+    agent.remember("He shouts", about="person-tom-evil")
+    assert memory.remember("Tom rests", about="Tom").about != "person-tom-evil"
+    assert filed(memory, "Lee rests") == ""
+
+
+def test_a_retry_is_not_refused_because_more_people_are_known_by_then(memory):
+    memory.remember("Maya Lindqvist is our designer", about="Maya Lindqvist")
+    first = memory.remember("likes tea", about="Maya", idempotency_key="k")
+    again = memory.remember("likes oolong", about="Maya", key="oolong")
+    memory.remember("A plumber", about="person-maya-berg")
+    assert memory.remember("likes tea", about="Maya", idempotency_key="k").id == first.id
+    assert memory.remember("likes oolong", about="Maya", key="oolong").id == again.id
+
+
+def test_who_is_forgotten_stands_in_nobodys_way(known):
+    berg = known.remember("A plumber", about="person-maya-berg")
+    known.remember("A designer", about="person-zoe-lee")
+    known.remember("A cook", about="person-zoe-berg")
+    known.forget(known.beliefs.query(about="person-zoe-berg")[0].id)
+    assert filed(known, "Zoe rests") == "person-zoe-lee"
+    assert berg.about == "person-maya-berg"
+
+
+def test_on_a_branch_a_name_means_one_page_too(memory):
+    memory.paths.branch("idea")
+    first = memory.remember("Zoe is our designer", about="Zoe", path="idea")
+    assert memory.remember("It is blue", about="Zoe", path="idea").about == first.about == "person-zoe"
+    assert [each.text for each in memory.beliefs.on("idea").query(about="zoe")] == ["Zoe is our designer", "It is blue"]
+
+
+def test_the_table_of_names_is_that_of_a_rebuild(known, home):
+    def rows(memory: Memory) -> list[object]:
+        return list(memory._folder.state._names.under())
+
+    known.remember("x", about="Tom")
+    known.revise(known.remember("The desk", about="Atlas").id, about="Maya")
+    known.forget(known.remember("A cook", about="person-zoe-berg").id)
+    known.invalidate(known.remember("y", about="org-acme").id, "no")
+    known.erase(known.remember("Mr Quillfeather sings").id)
+    known.paths.branch("idea")
+    known.remember("z", about="person-lee", path="idea")
+    known.paths.merge("idea")
+    before = rows(known)
+    assert before
+    known.close()
+    (home / ".tallystick" / "state.db").unlink()
+    with Memory() as again:
+        assert rows(again) == before

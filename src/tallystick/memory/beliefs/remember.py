@@ -80,8 +80,7 @@ class RememberService:
         for last in (False,) * _TRIES + (True,):
             is_indexed = self._folder.root is not None and not self._folder.ledger.in_batch()
             around = self._around(statement) if is_indexed else _NOTHING
-            about = self._gate.entity(statement.about, statement.user, statement.path, statement.text)
-            since, stated = None if last else around.since, replace(statement, about=about)
+            since, stated = None if last else around.since, self._about(statement, idempotency_key, asker)
             if may_change and around.of_the_same:
                 with self._folder.ledger.reading():
                     stated = corrected(self._folder.state, around.of_the_same, stated, asker)
@@ -127,17 +126,31 @@ class RememberService:
     def _before(self, statement: Statement, idempotency_key: str) -> Belief | None:
         """The belief that a statement repeats or replaces, by its key or the caller's own."""
         state, user, key = self._folder.state, statement.user, statement.key
+        names: tuple[object, ...] = (user, key, statement.path, idempotency_key)
+        if not all(isinstance(each, str) for each in names):
+            return None  # it will be refused
         with self._folder.ledger.reading():
             said = state.said(user, self._gate.by, idempotency_key) if idempotency_key else None
             held = said[0] if said else state.find(key, user=user, path=statement.path, short=False) if key else None
             return held.belief() if held else None
 
+    def _about(self, statement: Statement, idempotency_key: str, asker: str) -> Statement:
+        """The statement, about the entity that is meant. What was said before is about the same as then."""
+        if not statement.about:
+            return statement
+        before, user, path = self._before(statement, idempotency_key), statement.user, statement.path
+        again = before if before and (not statement.key or before.text == statement.text) else None
+        if again and again.about in self._folder.entities_called(statement.about, user, path):
+            return replace(statement, about=again.about)
+        return replace(statement, about=self._gate.entity(statement.about, user, path, statement.text, asker))
+
     def _filed(self, statement: Statement, before: Belief | None, asker: str) -> str:
         """What a statement is about of which nobody said it. The same statement again is about the same."""
         if before is not None and (not statement.key or before.text == statement.text):
-            return before.about
+            return before.about if before.trust not in DEFAULT.quarantined else ""
         with self._folder.ledger.reading():
-            return filed_under(self._folder.state, statement, asker)
+            about = filed_under(self._folder.state, statement, asker)
+        return about if about and self._gate.masks.words(statement.text) == statement.text else ""
 
     def _repeated(self, statement: Statement, asker: str) -> Belief | None:
         """The active belief that a program repeats because recall served it: it does not become a second one."""

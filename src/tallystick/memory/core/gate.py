@@ -225,12 +225,12 @@ class WriteGate:
 
     # -- beliefs -----------------------------------------------------------------------------------------------------
 
-    def entity(self, name: str, user: str, path: str, text: str) -> str:
+    def entity(self, name: str, user: str, path: str, text: str, trust: str = "") -> str:
         """What a belief in these words is about: the entity that a name means."""
         if not is_name(name) or self.masks.words(name) != name:  # it will be refused, or masked
             return name
         with self._folder.ledger.reading():
-            return entity_for(self._state, name, user, path, text)
+            return entity_for(self._state, name, user, path, text, trust or self.trust)
 
     def put(
         self, fields: dict[str, Any], idempotency_key: str, *, source: str = "",
