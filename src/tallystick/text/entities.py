@@ -136,5 +136,5 @@ def kind_in(name: str, text: str) -> str:
             return kind
     if _TITLE.match(name):
         return "person"
-    text = re.sub(rf"(?<!\w)(?i:{re.escape(name)}){_SURNAME}(?!\w)", "NAME", text)
+    text = re.sub(rf"(?<!\w)(?i:{re.escape(name)}){_SURNAME}(?!\w)", "NAME", text.replace("NAME", "name"))
     return next((kind for kind, pattern in _PATTERNS if pattern.search(text)), "topic") if "NAME" in text else "topic"

@@ -138,14 +138,14 @@ def test_as_of_asks_what_was_true_then(memory):
 
 
 FILTERS = [
-    ({"tags": ["taste/%"]}, "green"), ({"kinds": "preference"}, "green"), ({"about": "topic-tea"}, "green"),
+    ({"tags": ["taste/%"]}, "green"), ({"kinds": "preference"}, "green"), ({"about": "topic-drinks"}, "green"),
     ({"trust": ["agent"]}, "hot"), ({"what": "episode"}, "cold ready"),
     ({"what": "episode", "until": "2026-05-18"}, "ready"), ({"what": "episode", "since": "2026-05-18"}, "cold"),
 ]  # fmt: skip
 
 
 def test_filters_narrow_and_what_is_not_known_is_refused(memory):
-    memory.remember("tea is green", tags=["taste/tea"], kind="preference", about="topic-tea")
+    memory.remember("tea is green", tags=["taste/tea"], kind="preference", about="topic-drinks")
     memory.remember("tea is hot", trust="agent")
     memory.observe("tea is ready", at=NOON - timedelta(days=3))
     memory.observe("tea is cold", at=NOON - timedelta(days=1))

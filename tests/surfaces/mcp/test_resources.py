@@ -39,7 +39,7 @@ def test_pages_frames_and_the_status_are_listed_and_read(folder, era):
 
     listed, templates, read = play(scene, folder, era)
     assert [each.uri for each in listed] == [
-        f"{FRAMES}attention", f"{FRAMES}self", f"{FRAMES}task", f"{PAGES}person-ana",
+        f"{FRAMES}attention", f"{FRAMES}self", f"{FRAMES}task", f"{PAGES}person-ana", f"{PAGES}topic-notes",
         f"{PAGES}user-preferences", f"{PAGES}user-profile", STATUS,
     ]  # fmt: skip
     assert [each.uri_template for each in templates] == [f"{PAGES}{{name}}", f"{FRAMES}{{name}}"]
@@ -96,7 +96,7 @@ def test_a_long_list_comes_in_parts_and_none_is_missing_or_twice(folder, monkeyp
         return [[each.uri for each in part.resources] for part in parts]
 
     parts = play(scene, folder)
-    assert list(map(len, parts)) == [4, 3]
+    assert list(map(len, parts)) == [4, 4]
     together = parts[0] + parts[1]
     assert together == sorted(set(together))
 
