@@ -15,11 +15,11 @@ from tallystick.records.belief import Statement
 from tallystick.records.entity import PREFIXES, entity_key, has_kind, kind_of, page_of
 from tallystick.records.errors import Refused
 from tallystick.records.page import NOTES
+from tallystick.state.beliefs import OUTSIDE
 from tallystick.state.pages import PREFERENCES, PROFILE, USUAL
 from tallystick.state.state import State
 from tallystick.text.entities import kind_in, of_oneself, subject_of
 
-_OUTSIDE = ("tool", "web")  # what they say makes nobody known
 _MYSELF = ("me", "myself", "i")
 _SHOWN = 60  # characters of a name in a message
 _MOST = 5  # entities in it
@@ -31,7 +31,7 @@ def entity_for(known: State, said: str, user: str, path: str, text: str, trust: 
         return found
     if has_kind(said) or not entity_key(said):
         return said
-    return page_of("topic" if trust in _OUTSIDE else kind_in(said, text), said)
+    return page_of("topic" if trust in OUTSIDE else kind_in(said, text), said)
 
 
 def filed_under(known: State, said: Statement, trust: str) -> str:
@@ -41,7 +41,7 @@ def filed_under(known: State, said: Statement, trust: str) -> str:
     nobody.
     """
     scope: tuple[object, ...] = (said.user, said.path)
-    if trust in _OUTSIDE or not all(isinstance(each, str) for each in scope):  # it will be refused
+    if trust in OUTSIDE or not all(isinstance(each, str) for each in scope):  # it will be refused
         return ""
     if said.triple:
         found = _meant(known, str(said.triple[0]), said.user, said.path, is_loose=False)

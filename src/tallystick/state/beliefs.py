@@ -109,7 +109,7 @@ _STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
 _WITHDRAWN = {BELIEF_TOMBSTONE: "tombstone", BELIEF_INVALIDATE: "invalidated"}
 CODEC = Codec(lambda held: held.line, CurrentVersion.read)
 STEPS = 100
-_OUTSIDE = ("tool", "web")  # what they say makes nobody known
+OUTSIDE = ("tool", "web")  # what they say makes nobody known
 
 
 def step(confidence: float) -> str:
@@ -395,7 +395,7 @@ class Beliefs(Part):
             count = (self._counts.get(key) or 0) + more
             self._counts.set(key, count) if count else self._counts.drop(key)
         about, trust = body.get("about"), body.get("trust", "human")
-        if isinstance(about, str) and about and trust not in _OUTSIDE and held.status not in _WITHDRAWN.values():
+        if isinstance(about, str) and about and trust not in OUTSIDE and held.status not in _WITHDRAWN.values():
             for name in keys_of(about, parts=trust == "human"):
                 known = self._names.get((held.user, name)) or {}
                 counts = {**known, about: known.get(about, 0) + more}
