@@ -39,7 +39,7 @@ from tallystick.records.clock import stamp
 from tallystick.stores.open_folder import OpenFolder
 
 K = 10
-RULES = ("fill", "list", "alias", "mine", "time", "newer")
+RULES = ("fill", "list", "alias", "mine", "time", "newer", "hop")
 COLUMNS = ("first", "top 3", "outdated", "every", "nowhere", "refused")
 GOALS = {  # (kind, column): the least with one trade left out, and what is hoped for
     ("correction", "first"): (0.60, 0.80), ("correction", "outdated"): (0.25, 0.10), ("alias", "first"): (0.50, 0.70),

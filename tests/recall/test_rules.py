@@ -338,7 +338,7 @@ def test_a_name_holds_as_long_as_the_statement_that_gave_it(farm):
 
 def test_what_was_found_is_recorded_with_the_statement_and_survives_every_rebuild(farm):
     [told] = [event.body["names"] for event in farm.log() if "names" in (event.body or {})]
-    assert told == {"rules": 1, "same": [["old tractor", "gustav"]]}
+    assert told == {"rules": 2, "same": [["old tractor", "gustav"]]}
     farm.rebuild_index()
     assert farm.recall("What does Gustav need?")[0].text == TRACTOR[0]
 
@@ -365,3 +365,48 @@ def test_another_user_s_names_are_their_own(farm):
     assert farm._folder.state.aliases.of("me", "gustav")
     assert not farm._folder.state.aliases.of("bob", "gustav")
     assert texts(farm.recall("What does Gustav need?", user="bob"))[:1] != [TRACTOR[0]]
+
+
+# -- hop ---------------------------------------------------------------------------------------------------------------
+
+NEIGHBOURS = (
+    "Whoever feeds the hens while we are away is Leontine", "The vet looks at the hens in May",
+    "The hens are let out at seven", "The fence around the hens has a hole",
+    "The hens get corn in the evening", "Leontine is reached at 0555 0170, not before noon",
+    "The well is covered from November on", "I have mended the pump of the well myself",
+    "A key to the barn hangs behind the clock", "The barn roof is tight again",
+)  # fmt: skip
+CALLED = "Who feeds the hens, and on which number?"
+
+
+@pytest.fixture
+def yard(dated) -> Memory:
+    for text in NEIGHBOURS:
+        dated.remember(text)
+    return dated
+
+
+def test_what_else_is_said_of_whom_the_best_name_comes_next_and_passes_none_of_them(yard):
+    found, without = texts(yard.recall(CALLED, k=10)), answer_without(yard, "hop", CALLED)
+    assert found[:3] == without[:3]
+    assert NEIGHBOURS[5] in found[3:]
+    assert NEIGHBOURS[5] not in without
+
+
+def test_a_name_that_everything_has_leads_nowhere(dated):
+    for text in NEIGHBOURS:
+        dated.remember(f"Leontine says: {text}")
+    asked = "Who covers the well?"
+    assert texts(dated.recall(asked)) == answer_without(dated, "hop", asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "topic"),
+    [
+        ("everything abt Wren pls", ("wren",)), ("whats the story w/ the ferry", ("ferry",)),
+        ("The ferry, full history", ("ferry",)), ("Summarise what I know of Wren.", ("wren",)),
+        ("How much is the ferry?", ()), ("all tickets", ("tickets",)),
+    ],
+)  # fmt: skip
+def test_the_topic_of_a_question_in_short(asked, topic):
+    assert topic_of(asked) == topic

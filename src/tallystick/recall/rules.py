@@ -6,6 +6,7 @@
     mine    what somebody says of themself, for "what am I …", and how they want things done
     time    what was said, or is due, on the day that the question names
     newer   of two statements of one thing, the newer one
+    hop     what names those whom the best name
 
 Each was kept because it helped people of other trades than those it was made with (`bench/first_week.py`). Together
 they have a version, which receipts keep; an answer from before there were any is repeated without them.
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from tallystick.projections.index.search import Scope, SourceRow
 from tallystick.projections.vectors.rows import steady
+from tallystick.recall.hops import by_hops
 from tallystick.recall.index_cache import IndexCache
 from tallystick.recall.mine import asks_of_oneself, of_oneself, of_wishes
 from tallystick.recall.newer import Comparison, newer_first
@@ -82,6 +84,9 @@ class Rules:
                 self.question, moved, order, sources, lambda places: self._compared(places, blocks, texts), self.now
             )
             order = in_order(moved, blocks) if newer else order
+        if not topic and not self.question.is_when and self.goes_by("hop"):
+            moved = by_hops(moved, order, sources, texts, self.question.asked)
+            order = in_order(moved, blocks)
         return Ruled(moved * (top / float(moved[order[0]])), order, newer, topic)
 
     def _compared(self, places: Sequence[int], blocks: Sequence[str], texts: Sequence[str]) -> Comparison:
