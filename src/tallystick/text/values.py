@@ -41,11 +41,12 @@ _ASKED = (
      frozenset({"number", "time"})),
 )  # fmt: skip
 _CHANGE = re.compile(
-    r"\b(?:now|no longer|instead|after all|any ?more|from now on|as of|as from|new|back (?:down |up )?to|up to|down to"
-    r"|(?:come|came|gone|went|goes|go) (?:up|down)|moved?|moves|moving|changed?|switch(?:ed|es)?|swapped|replace[sd]?"
-    r"|raised|lowered|reduced|increased|extended|dropped|cut|pushed|postponed|delayed|cancell?ed|brought forward"
-    r"|t(?:akes?|ook) over|steps? in|quit|left|corrections?|recounted|turns out|wasn't|isn't"
-    rf"|from {_WEEKDAY}|is (?:off|out))\b|->|→"
+    r"\b(?:now|no longer|no more|instead|after all|any ?more|from now on|as of|as from|new|finally|in the end|actually"
+    r"|rather|scrap|back (?:down |up )?to|up to|down to|(?:comes?|came|gone|went|goes|go) (?:up|down|forward)"
+    r"|moved?|moves|moving|changed?|switch(?:ed|es)?|swapped|replace[sd]?|becomes?|will be"
+    r"|raised|lowered|reduced|increased|extended|dropped|cut|pushed|postponed|delayed|cancell?ed|called off|pulled out"
+    r"|brought forward|t(?:akes?|ook) over|steps? in|quit|left|corrections?|recounted|turns? out|turned out|wasn't"
+    rf"|isn'?t|from (?:today|tomorrow|next|{_WEEKDAY}|{_MONTH}|the (?:first|second|\d+))|is (?:off|out|dead))\b|->|→"
 )
 _BEFORE = re.compile(
     r"\b(?:before|used to|originally|initially|at first|formerly|previous(?:ly)?|old|former|back then|at the time"
