@@ -28,6 +28,17 @@ from tallystick.text.aliases import aliases_in
         ("My sister Tabea lives in Bern", ("my sister", "tabea")),
         ("Tabea is our new neighbour", ("my neighbor", "tabea")),
         ("Lorenz Abt leads the choir", ("abt", "lorenz")),
+        ("our kiln supplier is Ove Dahl, in Bergen", ("my kiln supplier", "ove dahl")),
+        ("Ove Dahl is my dentist since May", ("my dentist", "ove dahl")),
+        ("Signe (signe marie), second violin", ("signe", "signe marie")),
+        ("fab = fabienne rocher, sound", ("fab", "fabienne rocher")),
+        ("nest = upper gallery, hold = the cinema", ("nest", "upper gallery")),
+        ("The lathe in our shed is named Hector", ("lathe", "hector")),
+        ("Ingeborg does the books and the whole village calls her the Abacus", ("ingeborg", "abacus")),
+        ("The dredger is older than me, we've always called her Olga", ("dredger", "olga")),
+        ("Wilhelmina bakes. Nobody calls her Wilhelmina, she is Mina.", ("wilhelmina", "mina")),
+        ("Ove's aunt is Kirstine but nobody calls her that, she's Titi", ("kirstine", "titi")),
+        ("I share a desk with Wilhelmina Post. She goes by Mina.", ("wilhelmina post", "mina")),
     ],
 )
 def test_a_name_that_is_given_outright(text, pair):
@@ -40,6 +51,7 @@ def test_a_name_that_is_given_outright(text, pair):
         "The port is 5432", "I called Ana on Friday", "We use the oven on Mondays", "Ana says the rent is due",
         "My sister sings on Saturdays", "What is the kiln called?", "it is called off", "x = 5", "",
         "Sorry Ana, we call it a day", "The meeting is moved to Monday", "long " * 200 + "is called Etna",
+        "My favourite colour is Blue", "My shift is Monday", "Our rent is due, for Ana too", "art is artful",
     ],
 )  # fmt: skip
 def test_what_gives_nobody_a_name(text):

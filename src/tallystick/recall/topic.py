@@ -21,15 +21,18 @@ _ALIKE = 3  # characters with which words of one stem begin
 _TELLING = 0.6  # of the rarest word's weight: a word of the topic that names it by itself
 
 _KNOWN = r"(?:know|known|have|got|noted?|told you|remember(?:ed)?|recorded|learned)"
-_ALL = r"(?:everything|anything|all|the (?:whole )?(?:story|picture|summary|overview)|info|the lot)"
+_ALL = r"(?:everything|anything|all|the (?:whole |full )?(?:story|picture|summary|overview|history)|info|the lot)"
 _FILLING = rf"(?: (?:i|we|you|have|{_KNOWN}|that|the|is|there is|so far|{_ALL}|info))*"
 _LEADS = (
-    rf"(?:please )?(?:tell|give|remind) me|(?:brief|fill|catch) me(?: in| up)?|{_ALL}|(?:a )?(?:summary|overview)"
+    rf"(?:please )?(?:tell|give|remind) me|(?:brief|fill|catch) me(?: in| up)?|summari[sz]e|sum up"
+    rf"|(?:what'?s )?{_ALL}|(?:a |full )?(?:summary|overview|history)"
     rf"|what(?:'?s| is| do| did| have| has| should)? (?:(?:i|we|you) )?{_KNOWN}"
 )
-_ENDS = rf"{_ALL}|remind me|tell me|what(?:'?s| (?:is|have|do)) [\w' ]*?(?:story|picture|{_KNOWN})"
+_ENDS = (
+    rf"{_ALL}|(?:full |whole )?history|remind me|tell me|what(?:'?s| (?:is|have|do)) [\w' ]*?(?:story|picture|{_KNOWN})"
+)
 _LISTS = (
-    re.compile(rf"(?:{_LEADS}){_FILLING}(?: (?:about|on|of))?\b(?P<topic>.+)", re.IGNORECASE),
+    re.compile(rf"(?:{_LEADS}){_FILLING}(?: (?:about|abt|on|of|with|re|w/))?(?=\W)(?P<topic>.+)", re.IGNORECASE),
     re.compile(rf"(?P<topic>[\w' .-]+?)(?:\s?[-,:]\s?)(?:{_ENDS})\b", re.IGNORECASE),
     re.compile(r"[Ww]ho(?:'?s| is| are) (?P<topic>(?:[A-Z]\w{1,3}\.? )?[^\W\d_a-z][\w-]+(?: [^\W\d_a-z][\w-]+)?)"
                r"\s*(?:[?,]|and\b|\Z)"),
@@ -37,7 +40,8 @@ _LISTS = (
 _END = re.compile(r"[,:?;!]|\s-\s")
 _NO_NAMES = STOP | frozenset(
     """
-    know known noted note told remember please pls everything anything all story picture info lot summary overview got
+    know known noted note told remember please pls everything anything all story picture info lot summary overview full
+    history got
     remind tell give brief far mr mrs ms miss dr prof
     """.split()  # noqa: SIM905
 )

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 
 from tallystick.records.entity import name_key
 
-VERSION = 1  # of these rules; what they found is recorded with it
+VERSION = 2  # of these rules; what they found is recorded with it
 MINE = "my "  # how a name that is a relation begins
 
 _LONGEST = 600  # characters: a longer text gives no names
 _MOST = 8  # pairs of one statement
 _MOST_WORDS = 4  # of a name
+_TELLING = 3  # characters that a short name and the long one begin with
 
 _ALIKE = (  # relations that are called by several names
     ("husband", "spouse", "partner"), ("wife", "spouse", "partner"), ("boyfriend", "partner"),
@@ -41,18 +42,22 @@ _QUOTED = r"'(?:the )?(?P<quoted>[^']{2,60})'"
 _GIVEN = rf"(?:{_QUOTED}|(?:the )?(?P<given>{_NAME}|{_WORD}(?=[.,;!]|$)))"
 _NAMED = rf"(?P<named>{_NAME}|[a-z][\w-]+)"
 _WORDS = rf"(?P<thing>{_WORD}(?: {_WORD}){{0,2}}?)"
-_THING = rf"(?:(?:[Tt]he|[Oo]ur|[Mm]y|this) {_WORDS}|{_NAMED})"
+_THING = rf"(?:(?<!on )(?<!in )(?<!at )(?<!of )(?<!for )(?:[Tt]he|[Oo]ur|[Mm]y|this) {_WORDS}|{_NAMED})"
 _SUBJECT = rf"(?:(?:[Tt]he|[Oo]ur|[Mm]y) (?P<thing>{_WORD}(?: {_WORD}){{0,2}}(?=[,;:])|{_WORD})|{_NAMED})"
 _END = r"(?=[.,;!]|$| and )"
 
 _CALL = r"(?:calls?|called|name[sd]?|nicknamed?|christen(?:s|ed)|dub(?:s|bed))"
-_ALL = r"(?:everyone|everybody|(?:we|they)(?: all)?|(?:most )?people|the team|all of us)(?: here)?(?: just)?"
-_SAY = r"(?:says?|calls? (?:it|him|her|them|this)|uses?)"
-_BY_NAME = r"(?:known as|called|nicknamed|goes by(?: the name(?: of)?)?|a\.?k\.?a\.?)"
+_ALL = (
+    r"(?:everyone|everybody|(?:we|they|I)(?:['’]ve)?|(?:most )?people|the team|all of us|the whole [a-z]+(?: [a-z]+)?)"
+    r"(?: here| all| just| always)*"
+)
+_SAY = r"(?:says?|call(?:s|ed)? (?:it|him|her|them|this)|uses?)"
+_BY_NAME = r"(?:known as|called|named|nicknamed|goes by(?: the name(?: of)?)?|a\.?k\.?a\.?)"
 _PATTERNS = tuple(  # each with words of which a text must have one
     (cues, re.compile(pattern)) for cues, pattern in (
-        (("known as", "called", "nicknamed", "goes by", "a.k.a", "aka"),
-         rf"{_THING},? (?:(?:is|are|was) )?(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
+        (("known as", "called", "named", "goes by", "a.k.a", "aka"),
+         rf"{_THING}(?: (?:on|in|at|for|of) (?:our|my|the) [a-z]+)?,? (?:(?:is|are|was) )?"
+         rf"(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
         (("call", "name", "nickname", "christen", "dub"),
          rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{CAPITAL}){_END})"),
         (("mean", "talk about"), rf"{_GIVEN},? when (?:they|we|you|people|I) (?:mean|talk about) {_THING}{_END}"),
@@ -61,12 +66,19 @@ _PATTERNS = tuple(  # each with words of which a text must have one
         ((" say", " call", " use"), rf"(?:^|[.!?:] ){_SUBJECT}(?:[,;:]| [^.!?]*?[,;]) {_ALL} {_SAY} {_GIVEN}"),
         (("obody says",), rf"\b[Nn]obody says {_THING}(?: here| any ?more)?[,;:]? (?:it's |(?:we|they) say )?"
                           rf"(?:just |only )?{_GIVEN}"),
+        (("call it ", "call him ", "call her ", "calls it ", "calls him ", "calls her ", "called it ", "called her "),
+         rf"(?:^|\b[Tt]he |\b[Oo]ur |\b[Mm]y )(?:{_NAMED}|{_WORDS}) (?:is|was|by|does|which)\b[^!?]*?[ ,.]"
+         rf"(?i:{_ALL}) call(?:s|ed)? (?:it|him|her|them) {_GIVEN}"),
+        (("obody calls",), rf"\b[Nn]obody calls (?:him|her|it) {_NAMED},? (?:he|she|it)(?:'s| is) {_GIVEN}"),
+        (("obody calls",), rf"(?P<named>{_NAME})\b[^!?A-Z]*?\b[Nn]obody calls (?:him|her|it) (?:that|so),? "
+                           rf"(?:he|she|it)(?:'s| is) {_GIVEN}"),
+        (("goes by",), rf"(?P<named>{_NAME})\b[^.!?A-Z]*[.!?] (?:She|He|They) (?:goes|go) by {_GIVEN}"),
         (("called",), rf"(?P<named>{_NAME})[^.!?]*? (?:wants|likes|prefers)(?: to be| being)? called {_GIVEN}"),
         (("name", "handle", "nick", "login"),
          rf"{_NAMED}(?:'s|s) (?:[a-z]+ ){{0,2}}(?:name|surname|handle|nickname|username|nick|login)(?: for [a-z ]+?)?"
          rf"(?: is|:| =) @?{_GIVEN}"),
-        ((" =",), rf"(?:^|[.,;:!?] |\b(?:and|in my notes) )(?:(?:the|our) )?{_WORDS} ={{1,2}} {_GIVEN}"
-                  r"(?=[.,;!(]|$| and )"),
+        ((" =",), rf"(?:^|[.,;:!?] |\b(?:and|in my notes) )(?:(?:the|our) )?{_WORDS} ={{1,2}} (?:{_GIVEN}"
+                  rf"|(?:the )?(?P<words>{_WORD}(?: {_WORD}){{1,2}}))(?=[.,;!(]|$| and )"),
         (("(",), rf"(?P<named>{_NAME}) \((?P<given>[A-Z][A-Z0-9]{{1,5}}(?= |\)))"),
     )
 )  # fmt: skip
@@ -77,6 +89,19 @@ _RELATED = tuple(
         rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b",
     )
 )  # fmt: skip
+_ROLE = r"(?P<role>[a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
+_STOPS = r"(?=[.,;:!?()]|$| (?:who|from|in|at|by|and|since|for|of|with)\b)"
+_ROLES = tuple(
+    re.compile(pattern) for pattern in (
+        rf"\b(?:[Mm]y|[Oo]ur) {_ROLE}(?: there)?(?: is| =) (?P<name>{_NAME}){_STOPS}",
+        rf"(?P<name>{_NAME}),?(?: is| =|:)? (?:my|our) {_ROLE}{_STOPS}",
+    )
+)  # fmt: skip
+_NO_ROLE = re.compile(r"(?:name|birthday|colou?r|food|film|song|number|password|address|time|day|rate|rent|own)\b")
+_SHORT = re.compile(  # "hux (huxley tran)"; where words are between, the long name has a capital
+    rf"(?P<short>{_WORD})(?: ?[=(] ?(?P<plain>{_WORD}(?: {_WORD})?)|,? (?:is|was|aka) (?P<long>{_NAME}))"
+    r"(?=[.,;:!?()]|$)"
+)
 _LEAD = len("with ") + 1  # characters before such a name that count
 _FULL = re.compile(  # a first name and a last one, where a person is introduced
     rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{CAPITAL}) (?P<last>{CAPITAL})"
@@ -89,8 +114,9 @@ NO_NAME = frozenset(  # they begin no name
     i im i'm i've is are be was the a an and or but if so we you he she it they this that these those there my our your
     his her their mr mrs ms miss dr prof professor monday tuesday wednesday thursday friday saturday sunday mondays
     tuesdays wednesdays thursdays fridays saturdays sundays january february march april may june july august september
-    october november december yes no not new please also everyone everybody nobody somebody people when what who where
-    which how why me us him them sorry dear hi hello thanks ok note
+    october november december mon tue tues wed thu thurs fri sat sun yes no not new only for herr frau please also
+    everyone everybody nobody somebody people when what who where which how why me us him them sorry dear hi hello
+    thanks ok note
     """.split()  # noqa: SIM905
 )
 _QUOTES = str.maketrans("’‘“”\"", "'''''")
@@ -111,13 +137,22 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             found = match.groupdict("")
             yield (
                 _key(found.get("thing") or found.get("named", "")),
-                _key(found.get("quoted") or found.get("given", "")),
+                _key(found.get("quoted") or found.get("given") or found.get("words", "")),
             )
     for pattern in _RELATED if _has_any(text.lower(), _MINE_OR_OURS) and _OWN.search(text) else ():
         for match in pattern.finditer(text):
             names = [match["relation"], *(each for group in _ALIKE if match["relation"] in group for each in group)]
             for each in dict.fromkeys(names):
                 yield MINE + each, _key(match["name"])
+    for pattern in _ROLES if _has_any(text.lower(), _MINE_OR_OURS) else ():
+        for match in pattern.finditer(text):
+            if not _NO_ROLE.search(match["role"]):
+                yield MINE + match["role"], _key(match["name"])
+    for match in _SHORT.finditer(text):
+        short, long = _key(match["short"]), _key(match["plain"] or match["long"])
+        if len(short) >= _TELLING and long.startswith(short[:_TELLING]) and len(long) > len(short):
+            yield short, long
+            yield short, long.partition(" ")[0]
     if two := _HAS_TWO.search(text):
         for match in _FULL.finditer(text, max(0, two.start() - _LEAD)):
             yield _key(match["last"]), _key(match["first"])
