@@ -11,6 +11,8 @@ what was filed stays where it is when more names are known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tallystick.records.belief import Statement
 from tallystick.records.entity import PREFIXES, entity_key, has_kind, kind_of, page_of
 from tallystick.records.errors import Refused
@@ -34,11 +36,12 @@ def entity_for(known: State, said: str, user: str, path: str, text: str, trust: 
     return page_of("topic" if trust in OUTSIDE else kind_in(said, text), said)
 
 
-def filed_under(known: State, said: Statement, trust: str) -> str:
+def filed_under(known: State, said: Statement, trust: str, used: Callable[[str], str] = lambda _: "") -> str:
     """The entity under which a statement is filed of which nobody said what it is about; empty, if that is not plain.
 
-    It is the subject of its triple, whom it begins with, or the speaker. What tools and web pages say is filed under
-    nobody.
+    It is the subject of its triple, whom it begins with, or the speaker. A name that nobody has yet begins a page, if
+    the statement says that it is one, or others have `used` it so, which gives its kind. What tools and web pages say
+    is filed under nobody.
     """
     scope: tuple[object, ...] = (said.user, said.path)
     if trust in OUTSIDE or not all(isinstance(each, str) for each in scope):  # it will be refused
@@ -51,8 +54,8 @@ def filed_under(known: State, said: Statement, trust: str) -> str:
         found = _meant(known, name, said.user, said.path, is_loose=False)
         if found:
             return found[0] if len(found) == 1 else ""
-    if subject.is_introduced and entity_key(subject.names[0]):
-        return page_of("person", subject.names[0])
+    if subject.names and entity_key(subject.names[0]) and (kind := subject.kind or used(subject.names[0])):
+        return page_of(kind, subject.names[0])
     if said.agent or trust != "human":
         return ""
     own = of_oneself(said.text) or ("preferences" if said.kind == "preference" else "")

@@ -325,7 +325,8 @@ def rank(index: IndexFile, meaning: VectorSearch, ask: Ask, erasures: int = 0) -
         order = in_order(scores, measured.blocks)
         leading = np.argsort(-likeness, kind="stable").tolist()
         judged = judge(measured, kind, leading, floors, counts, inside)
-    recalled = put.reached(ask, plain, measured, found) | ruled.topic
+    recalled = put.reached(ask, plain, measured, found) if put.question.tells or not ruled.topic else frozenset()
+    recalled |= ruled.topic
     if ruled.topic and plain.fit < plain.floor:
         plain = plain._replace(best=plainly[0], fit=plain.floor)
         judged = judged if ask.frame else plain

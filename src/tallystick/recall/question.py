@@ -1,7 +1,7 @@
 """Parsing a question: the words that count, whom it names, which time it mentions, who "I" is.
 
-The names of those who speak in a memory are taken out before anything is compared: nearly every turn of a conversation
-has them, so they say nothing about which one answers. Whom they name is a signal of its own.
+The names of people in a memory are taken out before anything is compared: nearly every turn of a conversation has those
+who speak, so they say nothing about which one answers. Whom they name is a signal of its own.
 
 The rest of a question is what it asks, without whom or what it is asked about. A belief must answer that: "Ana's blood
 type?" names Ana and asks for a blood type, and a belief that names Ana covers the one and says nothing of the other. A
@@ -21,6 +21,7 @@ from tallystick.projections.index import statements as sql
 from tallystick.projections.index.file import IndexFile
 from tallystick.projections.index.search import MOST_WORDS, Scope
 from tallystick.recall.topic import topic_of
+from tallystick.records.entity import is_person
 from tallystick.text.dates.find import Span, spans_in, wants_a_time
 from tallystick.text.recall_words import STOP, WORD, telling, without_names, without_possessive, words
 
@@ -83,7 +84,7 @@ def _whom(index: IndexFile, asked: str, scope: Scope) -> tuple[list[str], set[st
     values = scope.values()
     asked_for = scope.user, orjson.dumps(wanted).decode(), values["paths"], values["at"]
     rows = index.db.execute(sql.NAMES, asked_for).fetchall()
-    named = sorted({name for name, *_ in rows if name in said})
+    named = sorted({name for name, what, each in rows if name in said and (what == "agent" or is_person(each))})
     about = {as_written for name, what, as_written in rows if what == "about" and name in said}
     agents: dict[str, set[str]] = {}
     for name, what, as_written in rows:

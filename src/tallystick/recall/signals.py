@@ -30,12 +30,12 @@ from tallystick.recall.index_cache import Link
 from tallystick.recall.lexicon import Lexicon, Reading
 from tallystick.recall.question import Question, names_someone
 from tallystick.recall.support import State
+from tallystick.records.entity import is_person
 from tallystick.text.dates.find import fit, spans_in
 from tallystick.text.recall_words import words as words_of
 
 SIGNALS = ("words", "session", "text", "meaning", "pair", "speaker", "date", "when", "naming", "answers", "asks")
 
-_PEOPLE = ("person-", "user-")
 _THE_SAME = 0.9999  # alike: one stem
 _LESS, _BY_LENGTH, _USUAL_LENGTH = 1.2, 0.75, 12.0  # the usual constants of BM25, and telling words of a usual turn
 _BEST_OF_SESSION = 3
@@ -291,7 +291,7 @@ def _speaker(question: Question, found: Candidates, states: Mapping[str, State])
             return float(source.agent in question.speakers)
         if _is_about(question, source, states[block].content):
             return 1.0
-        return -1.0 if source.about.startswith(_PEOPLE) else 0.0
+        return -1.0 if is_person(source.about) else 0.0
 
     every = [max(speaks(each, block) for each in said) for block, said in found.sources.items()]
     return np.array(every, dtype=np.float32)

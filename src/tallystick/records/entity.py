@@ -78,6 +78,10 @@ def kind_of(entity: str) -> str:
     return prefix if found and rest and prefix in PREFIXES else "topic"
 
 
+def is_person(entity: str) -> bool:
+    return kind_of(entity) in ("person", "user")
+
+
 def name_key(name: str) -> str:
     """A name as it is compared: without case, punctuation, invisible characters and compatibility variants."""
     if name.isascii():  # most are

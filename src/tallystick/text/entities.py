@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tallystick.text.aliases import CAPITAL, NO_NAME, RELATIONS
 
 LONGEST = 600  # characters of a text that are read
-VERSION = 1  # of what a statement is filed by; it is recorded with it
+VERSION = 2  # of what a statement is filed by; it is recorded with it
 
 _ROLES = (
     "designer developer engineer manager director founder owner boss lead chef baker cook waiter nurse doctor teacher"
@@ -70,7 +70,7 @@ _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (  # in the t
     ("project", r"\bNAME (?:project|initiative|launch|milestone|sprint|roadmap|backlog)\b"),
     ("project", r"\bNAME (?:ships|is due|goes live|launches|was released|is behind)\b"),
     ("event", r"\bNAME (?:takes place|is held|starts at|begins at)\b"),
-    ("tool", r"\bNAME (?:v?\d|version|API|CLI|SDK|library|server|cluster|plugin|database)"),
+    ("tool", r"\bNAME (?:v\d|\d+\.\d|version|API|CLI|SDK|library|server|cluster|plugin|database)"),
     ("tool", r"\b(?:upgraded?|install(?:ed)?|deploy(?:ed)?|written in|migrated? to|using|uses?) NAME\b"),
     ("person", rf"\bNAME{_OFTEN} (?:{_any(_ACTS)})\b"),
     ("person", rf"\bNAME(?:,.*,)? (?:is|was|and I are){_OFTEN} (?:{_any(_STATES)})\b"),
@@ -103,22 +103,40 @@ _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? \w", re.IGNORECASE
 _SURNAME = r"(?: [A-Z][\w'’-]+)?"
 
 
+_EQUALS = re.compile(rf"(?:[Tt]he )?(?P<name>{_NAME}|[a-z][\w-]+(?: [a-z][\w-]+)?) = (?=[^\W\d])")
+_WITHIN = (  # a sentence, after a word that is no name; no quotation begins right before
+    r"(?<![^\s(])(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof)\.?|[^\WA-ZÀ-Þ][^\s.!?:]*[^\s.!?:\"'‘“(]?) {}(?!\w)"
+)
+
+
 class Subject(NamedTuple):
-    """Whom a statement begins with: what may be the name, the longest first; whether it says that it is a person."""
+    """Whom a statement begins with: what may be the name, the longest first; and its kind, if it says that this is a
+    name: "Noor is our cook", "granary = the main database"."""
 
     names: list[str]
-    is_introduced: bool
+    kind: str
+
+
+_NONE = Subject([], "")
 
 
 def subject_of(text: str) -> Subject:
-    found = _SUBJECT.match(text[:LONGEST])
+    text = text[:LONGEST]
+    if (found := _EQUALS.match(text)) and found["name"].split()[0].casefold() not in _NOBODY:
+        return Subject([found["name"]], kind_in(found["name"], text))
+    found = _SUBJECT.match(text)
     words = re.sub("['’]s?$", "", found["name"]).split() if found else []
     if not found or words[0].casefold() in _NOBODY:
-        return Subject([], False)
+        return _NONE
     is_latin = words[0][0] < "\u0250"  # other scripts have no capitals that would tell where a name ends
     names = [" ".join(words[:size]) for size in range(len(words), 0, -1)]
     is_introduced = found["name"][0].isupper() and bool(found["relation"] or found["title"] or found["role"])
-    return Subject(names[:1] if is_latin else names, is_introduced)
+    return Subject(names[:1] if is_latin else names, "person" if is_introduced else "")
+
+
+def is_name_in(name: str, text: str) -> bool:
+    """True if a statement uses a word as a name: it has a capital where other words have none."""
+    return name[:1].isupper() and re.search(_WITHIN.format(re.escape(name)), text) is not None
 
 
 def of_oneself(text: str) -> str:

@@ -195,3 +195,38 @@ def test_the_table_of_names_is_that_of_a_rebuild(known, home):
     (home / ".tallystick" / "state.db").unlink()
     with Memory() as again:
         assert rows(again) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "page"),
+    [
+        ("The oven was fixed by Bogdan", "Bogdan wants the radio off", "person-bogdan"),
+        ("The oven was fixed by Bogdan", "Bogdan starts at two", "event-bogdan"),
+        ("We ship with Thirlby now", "Thirlby closes at noon", "topic-thirlby"),
+        ("Bogdan fixed the oven", "Bogdan wants the radio off", ""),  # a capital that any word would have had there
+        ("Send it to Rose. She gets a rose on Fridays", "Rose wants the radio off", ""),  # it is a word as well
+        ('He says: "Bogdan"', "Bogdan wants the radio off", ""),
+        ("granary = the main database", "granary has three nodes", "topic-granary"),
+        ("It is blue", "granary = the main database", "topic-granary"),
+        ("It is blue", "x = 5", ""),
+    ],
+)
+def test_a_name_that_others_have_used_as_one_begins_a_page(memory, before, text, page):
+    memory.remember(before)
+    assert filed(memory, text) == page
+
+
+def test_whoever_speaks_has_a_name(memory):
+    memory.observe("The flour is late", agent="Gavin", session="phone")
+    assert filed(memory, "Gavin can hold the price") == "person-gavin"
+
+
+@pytest.mark.parametrize("trust", ["tool", "web"])
+def test_what_tools_and_pages_say_shows_no_name(memory, door, trust):
+    door(trust).remember("It was fixed by Bogdan")
+    assert filed(memory, "Bogdan wants the radio off") == ""
+
+
+def test_another_users_words_show_no_name(memory):
+    memory.remember("It was fixed by Bogdan", user="bob")
+    assert filed(memory, "Bogdan wants the radio off") == ""

@@ -15,8 +15,12 @@ write waits for it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.corrections import corrected
@@ -37,7 +41,7 @@ from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
 from tallystick.state.beliefs import CurrentVersion
-from tallystick.text.entities import VERSION
+from tallystick.text.entities import VERSION, is_name_in, kind_in
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -48,6 +52,7 @@ _NAMED = 5  # of what contradicts, or is near
 _USUAL: dict[str, Any] = {"about": "", "kind": "fact", "source_type": "observed", "triple": (), "data": {}}
 _ALIKE = ("is_hypothesis", "valid_from", "valid_to", "expires", "always")  # to say otherwise is to say something else
 _GROWING = ("tags", "evidence", "rests_on")
+_FEW = 12  # statements that are looked at for a name
 _TRIES = 5  # of deciding on what nobody has changed meanwhile
 
 
@@ -148,9 +153,21 @@ class RememberService:
         """What a statement is about of which nobody said it. The same statement again is about the same."""
         if before is not None and (not statement.key or before.text == statement.text):
             return before.about if before.trust not in DEFAULT.quarantined else ""
+        is_indexed = self._folder.root is not None and not self._folder.ledger.in_batch()
         with self._folder.ledger.reading():
-            about = filed_under(self._folder.state, statement, asker)
+            used = partial(self._kind_in_use, statement) if is_indexed else lambda _: ""
+            about = filed_under(self._folder.state, statement, asker, used)
         return about if about and self._gate.masks.words(statement.text) == statement.text else ""
+
+    def _kind_in_use(self, statement: Statement, name: str) -> str:
+        """The kind of a name that others have used as one; empty, if nobody has, or if it is a word as well."""
+        is_known, texts = self._context.index.glance(lambda file: _with_word(file, statement, name)) or (False, [])
+        if not is_known and not any(is_name_in(name, text) for text in texts):
+            return ""
+        if any(re.search(rf"\b{re.escape(name.lower())}\b", text) for text in texts):
+            return ""
+        kinds = [kind for text in (statement.text, *texts) if (kind := kind_in(name, text)) != "topic"]
+        return "person" if is_known or "person" in kinds else next(iter(kinds), "topic")
 
     def _repeated(self, statement: Statement, asker: str) -> Belief | None:
         """The active belief that a program repeats because recall served it: it does not become a second one."""
@@ -249,6 +266,21 @@ class RememberService:
         names, reasons = tuple(name for name, _ in against), tuple(why for _, why in against)
         answer = RememberResult(what, names, reasons, near, page, was if was != belief.text else "")
         return belief.answered(answer)
+
+
+def _with_word(file: IndexFile, statement: Statement, name: str) -> tuple[bool, list[str]]:
+    """Whether somebody of that name speaks, and what else has that word, as far as it is current and visible."""
+    from tallystick.projections.index import statements as sql
+    from tallystick.projections.index.search import Scope, search
+
+    scope = Scope(statement.user, path=statement.path)
+    if scope.is_nobodys():
+        return False, []
+    asked = scope.user, orjson.dumps([name.casefold()]).decode(), scope.paths, scope.values()["at"]
+    speaks = any(what == "agent" for _, what, _ in file.db.execute(sql.NAMES, asked))
+    blocks = orjson.dumps([each.block for each in search(file, name.split(), scope, _FEW)]).decode()
+    texts = (row[1] for row in file.db.execute(sql.FREE, (blocks,)))
+    return speaks, [text for text in texts if name.casefold() in text.casefold()]
 
 
 def _says(held: CurrentVersion, text: str) -> bool:
