@@ -147,6 +147,11 @@ def test_every_event_that_a_ledger_can_hold_has_a_shape_here():
 
 
 BELIEF = {"id": "20260520-1200-aaaaaa", "key": "k", "confidence": 0.7, "text": "tea"}
+MARK = {"id": "20260501-0900-aaaaaa", "kind": "outdated", "was": [0, 1], "now": [0, 1]}
+
+
+def marked(*marks: dict[str, Any]) -> dict[str, Any]:
+    return {"belief": BELIEF, "compared": {"rules": 1, "marks": list(marks)}}
 
 
 @pytest.mark.parametrize(
@@ -163,6 +168,11 @@ BELIEF = {"id": "20260520-1200-aaaaaa", "key": "k", "confidence": 0.7, "text": "
         ("belief.put/1", {"belief": BELIEF, "names": {"rules": 1, "same": 5}}, "file", "list"),
         ("belief.put/1", {"belief": BELIEF, "names": {"rules": 1, "same": [["gustav"]]}}, "file", "not a pair"),
         ("belief.put/1", {"belief": BELIEF, "names": {"same": [["tractor", "gustav"]]}}, "file", "rules"),
+        ("belief.put/1", marked(), "file", "too short"),
+        ("belief.put/1", marked({**MARK, "kind": "x"}), "file", "known"),
+        ("belief.put/1", marked({**MARK, "was": [3, 2]}), "file", "place"),
+        ("belief.put/1", marked({**MARK, "now": ["a", 1]}), "file", "place"),
+        ("belief.put/1", marked({**MARK, "id": 3}), "file", "name"),
         ("belief.put/1", {"belief": BELIEF, ELSEWHERE: {"id": ID}}, "file", ELSEWHERE),
         ("belief.supersede/1", {"belief": BELIEF}, "file", "replaces is missing"),
         ("episode.put/1", {"episode": {"content": "x"}}, "file", "timestamp"),

@@ -37,9 +37,9 @@ def question(asked: str) -> Question:
 
 def passes(
     newer: Said, older: Said, asked: str = "How much is the fee for the sailing club?", near: float = 0.5,
-    scores: tuple[float, float] = (0.7, 1.0),
+    scores: tuple[float, float] = (0.7, 1.0), marked: tuple[str, ...] = (),
 ) -> bool:  # fmt: skip
-    """True if the newer one gets above the older one."""
+    """True if the newer one gets above the older one, which those `marked` are known to say otherwise than."""
     said, every = [newer, older], np.array(scores)
     order = np.argsort(-every).tolist()
 
@@ -47,7 +47,9 @@ def passes(
         rare = {stem(word): 3.0 for _, text in said for word in telling(text)}
         return Comparison({place: Statement.of(said[place][1]) for place in places}, np.full((2, 2), near), rare)
 
-    passed = newer_first(question(asked), every, order, [[source] for source, _ in said], compare, NOW)
+    passed = newer_first(
+        question(asked), every, order, [[source] for source, _ in said], compare, lambda _: marked, NOW
+    )
     assert passed == ({0: 1} if every[0] > every[1] else {})
     return bool(every[0] > every[1])
 
@@ -59,6 +61,14 @@ def test_the_newer_one_passes_the_older_and_never_the_other_way_round() -> None:
 
 def test_it_must_be_nearly_as_good_an_answer() -> None:
     assert not passes(statement(NEW, 9), statement(OLD, 2), scores=(0.5, 1.0))
+
+
+def test_what_was_marked_when_it_was_recorded_passes_however_little_it_resembles_the_question() -> None:
+    new = statement("The harbour takes 150 from May on", 9, id="new")
+    assert not passes(new, statement(OLD, 2), scores=(0.1, 1.0))
+    assert passes(new, statement(OLD, 2), scores=(0.1, 1.0), marked=("new",))
+    due = statement("It goes by bank now", 9, id="new")
+    assert not passes(due, statement(OLD, 2), scores=(0.1, 1.0), marked=("new",)), "it has no such value"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from tallystick.records import operations as ops
-from tallystick.records.belief import OWNER, Belief
+from tallystick.records.belief import CONFLICT, OUTDATED, OWNER, Belief
 from tallystick.records.clock import parse_moment
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused, UnknownVersion
@@ -347,15 +347,23 @@ _flag = _that(lambda value: type(value) is bool, "is not true or false")
 _any = _that(lambda value: type(value) is dict, "is not an object")
 _whole = _that(lambda value: type(value) is int and -1 <= value < 1 << 53, "is not the number of an event")
 _pair = _that(lambda value: type(value) is list and [type(each) for each in value] == [str, str], "is not a pair")
+_place = _that(
+    lambda value: type(value) is list and [type(each) for each in value] == [int, int] and 0 <= value[0] < value[1],
+    "is no place in a text",
+)
 _texts = _each(_text)
 
 _BECAUSE: dict[str, Shape] = {"?reason": _text}
 _WHOSE: dict[str, Shape] = {"user": _name}
 _ALIASES: dict[str, Shape] = {"rules": _number(1, _HEAVIEST), "same": _each(_pair, 1)}
+_MARK: dict[str, Shape] = {"id": _name, "kind": _one_of(OUTDATED, CONFLICT), "was": _place, "now": _place}
+_COMPARED: dict[str, Shape] = {
+    "rules": _number(1, _HEAVIEST), "marks": _each(lambda value: _has(value, _MARK), 1),
+}  # fmt: skip
 _STATED: dict[str, Shape] = {
     "belief": _belief, "?replaces": _texts, "?over": _texts, "?merged": _texts, "?idempotency_key": _name,
     "?approved": _text, "?echo": _texts, "?names": lambda value: _has(value, _ALIASES),
-    "?filed": _number(1, _HEAVIEST),
+    "?filed": _number(1, _HEAVIEST), "?compared": lambda value: _has(value, _COMPARED),
 }  # fmt: skip
 _FRONT = _fields(
     description=_text, title=_text, tags=_texts, status=_one_of(*STATUSES), needs_compact=_flag, created=parse_moment,

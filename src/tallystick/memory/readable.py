@@ -18,7 +18,7 @@ from tallystick.memory.recall.sessions import FrameStore
 from tallystick.memory.services import Services
 from tallystick.memory.trust.sources import SourceService, is_shown
 from tallystick.records.audit import AuditLine, Auditor
-from tallystick.records.belief import Belief, Moment
+from tallystick.records.belief import Belief, Mark, Moment
 from tallystick.records.errors import Busy, Refused
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
@@ -138,6 +138,12 @@ class ReadableMemory:
     def dependents(self, name: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """Everything that depends on a belief, directly or through others."""
         return [held.belief() for held in self._folder.dependents(name, user=self._user(user), path=path)]
+
+    def marks(self, name: str, *, user: str | None = None, path: str = "") -> list[Mark]:
+        """What other beliefs say otherwise than one, as it was decided when the newer of the two was recorded."""
+        with self._folder.known() as known:
+            held = known.get(name, user=self._user(user), path=path)
+            return self._folder.marks_of(held.body()["id"], path)
 
     related = forward("_feedback", FeedbackService.related)
     similar = forward("_remember", RememberService.similar)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tallystick.records.belief import Mark
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.state.beliefs import CurrentVersion
@@ -30,6 +31,7 @@ class LedgerView(NamedTuple):
     names: Callable[[str, str], Collection[str]]  # the names of an entity of a user, now and before
     # The other names of one, on these paths after that event, each with the statements that say so.
     aliases: Callable[[str, str, Sequence[str], int], Mapping[str, Sequence[str]]]
+    marks: Callable[[str, str, int], Sequence[Mark]]  # of a belief, as seen from a path after that event
 
     def is_released(self, event: Event) -> bool:
         """True if what an event states may be shown: it was never quarantined, or somebody approved it."""

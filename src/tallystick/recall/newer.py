@@ -7,7 +7,7 @@ about. Nothing is decided here for good: what is outdated for one question answe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -44,13 +44,15 @@ class Comparison(NamedTuple):
 
 def newer_first(
     question: Question, scores: NDArray[np.float64], best: Sequence[int], sources: Sequence[Sequence[SourceRow]],
-    compare: Callable[[Sequence[int]], Comparison], now: datetime,
+    compare: Callable[[Sequence[int]], Comparison], marked: Callable[[str], Collection[str]], now: datetime,
 ) -> dict[int, int]:  # fmt: skip
     """Put the newer of the `best` candidates above the older, in `scores`: for each that moved, the one that it passed.
 
-    Few of them are nearly as good as an older one: only these are read, by `compare`.
+    Few of them are nearly as good as an older one: only these are read, by `compare`. What was `marked` when it was
+    recorded as saying otherwise than an older one passes that one, if it has what is asked for.
     """
-    pairs = _pairs(scores, best[:REACH], sources)
+    known = {place: marked(sources[place][0].id) for place in best[:_OLDER]}
+    pairs = _pairs(scores, best[:REACH], sources, known)
     if not pairs or asks_of_before(question.asked) or any(_is_past(span, now) for span in question.spans):
         return {}
     statements, near, rare = compare(sorted({place for pair in pairs for place in pair}))
@@ -63,11 +65,13 @@ def newer_first(
     top, passed = float(scores.max(initial=0.0)), dict[int, int]()
     for place, ahead in pairs:
         newer, older = statements[place], statements[ahead]
-        nearly = _NEARLY * scores[ahead] <= scores[place] < scores[ahead]
         is_standing = sources[ahead][0].standing > sources[place][0].standing
-        if nearly and (newer.is_change or not is_standing) and _says_otherwise(newer, older, kinds):
+        is_marked = sources[place][0].id in known[ahead]
+        nearly = is_marked or _NEARLY * scores[ahead] <= scores[place]
+        may_pass = nearly and scores[place] < scores[ahead] and (newer.is_change or not is_standing)
+        if may_pass and _says_otherwise(newer, older, kinds):
             same = _of_one_thing(newer, older, float(near[column[place], column[ahead]]), weight)
-            if _is_enough(same, _share_of_asked(newer, older, asked, weight), newer, older):
+            if is_marked or _is_enough(same, _share_of_asked(newer, older, asked, weight), newer, older):
                 scores[place] = scores[ahead] + _ABOVE * top
                 scores[ahead] -= _BELOW * top
                 passed[place] = ahead
@@ -75,14 +79,16 @@ def newer_first(
 
 
 def _pairs(
-    scores: NDArray[np.float64], best: Sequence[int], sources: Sequence[Sequence[SourceRow]]
+    scores: NDArray[np.float64], best: Sequence[int], sources: Sequence[Sequence[SourceRow]],
+    known: Mapping[int, Collection[str]],
 ) -> list[tuple[int, int]]:  # fmt: skip
     """The newer and the older of each two that may be compared, in the order of time."""
     first = {place: sources[place][0] for place in best}
     when = {place: (source.happened or source.at, source.since_seq) for place, source in first.items()}
     return [
         (place, ahead) for place in sorted(best, key=when.__getitem__) for ahead in best[:_OLDER]
-        if when[ahead] < when[place] and _NEARLY * scores[ahead] <= scores[place] < scores[ahead]
+        if when[ahead] < when[place] and scores[place] < scores[ahead]
+        and (_NEARLY * scores[ahead] <= scores[place] or first[place].id in known[ahead])
         and _may_speak(first[place], first[ahead])
     ]  # fmt: skip
 

@@ -201,8 +201,14 @@ class Ranking:
             said, is_now = self.states[block].content, self.scope.at >= NOW
             hits = hits_of(self.question, block, said, whole[block], score, signals, is_now=is_now)
             why = f"; newer than what was said on {self._day(older[block])}" if block in older else ""
-            made += [replace(hit, why=hit.why + why) for hit in hits]
+            made += [self._marked(hit, hit.why + why) for hit in hits]
         return made
+
+    def _marked(self, hit: Hit, why: str) -> Hit:
+        """A hit with its reason, and what other beliefs say otherwise."""
+        ledger = self.view.ledger
+        marks = ledger.marks(hit.id, self.scope.path, self.scope.at) if ledger and hit.what == "belief" else ()
+        return replace(hit, why=why, marks=tuple(marks))
 
     def _day(self, place: int) -> str:
         source = self.found.sources[self.measured.blocks[place]][0]

@@ -30,7 +30,7 @@ LONGEST_TEMPLATE = 20_000
 NO_WORDS = "(no words)"
 
 _PLACE = "{blocks}"
-_LONGEST_NAME, _LONGEST_ASIDE, _LONGEST_QUESTION = 40, 60, 500
+_LONGEST_NAME, _LONGEST_ASIDE, _LONGEST_MARK, _LONGEST_QUESTION = 40, 60, 100, 500
 _UNSURE = 0.5  # a belief held with less confidence is labelled
 
 _GONE = re.compile(
@@ -78,7 +78,8 @@ def line_of(hit: Hit, *, said: int = 1, against: Sequence[Hit] = ()) -> Line:
         words = shortened(against[0].text, _LONGEST_ASIDE) or NO_WORDS
         aside = f"; against that: {words} [{named(against[0])}]"
     more = f" and {len(against) - 1} more" if len(against) > 1 else ""
-    return Line(hit, f"- [{_label(hit, said)}] {safe(hit.text) or NO_WORDS}{aside}{more}")
+    marks = "".join(f"; {shortened(str(mark).translate(_IN_LABEL), _LONGEST_MARK)}" for mark in hit.marks)
+    return Line(hit, f"- [{_label(hit, said)}] {safe(hit.text) or NO_WORDS}{marks}{aside}{more}")
 
 
 def named(hit: Hit) -> str:

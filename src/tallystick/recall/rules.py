@@ -81,13 +81,19 @@ class Rules:
         order = in_order(moved, blocks)
         if self.goes_by("newer"):
             newer = newer_first(
-                self.question, moved, order, sources, lambda places: self._compared(places, blocks, texts), self.now
-            )
+                self.question, moved, order, sources, lambda places: self._compared(places, blocks, texts),
+                self._marked, self.now,
+            )  # fmt: skip
             order = in_order(moved, blocks) if newer else order
         if not topic and not self.question.is_when and self.goes_by("hop"):
             moved = by_hops(moved, order, sources, texts, self.question.asked)
             order = in_order(moved, blocks)
         return Ruled(moved * (top / float(moved[order[0]])), order, newer, topic)
+
+    def _marked(self, name: str) -> list[str]:
+        """The newer beliefs that say otherwise than one."""
+        ledger = self.seen.view(self.scope).ledger
+        return [mark.other for mark in ledger.marks(name, self.scope.path, self.scope.at)] if ledger else []
 
     def _compared(self, places: Sequence[int], blocks: Sequence[str], texts: Sequence[str]) -> Comparison:
         known = self.seen.statements

@@ -194,6 +194,27 @@ def texts(values: Iterable[str], name: str) -> tuple[str, ...]:
     return tuple(values)
 
 
+OUTDATED, CORRECTS, CONFLICT = "outdated", "corrects", "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Displayable):
+    """What another belief says otherwise of the same thing, as it was decided when the newer one was recorded."""
+
+    kind: str  # outdated: a part is no longer so; corrects: this is so instead; conflict: one of the two may not hold
+    other: str  # the id of the other belief
+    here: str  # the part of this belief
+    there: str  # and that of the other
+
+    def __str__(self) -> str:
+        name = self.other.rpartition("-")[2]
+        if self.kind == OUTDATED:
+            return f"outdated: {self.here} is now {self.there} ({name})"
+        if self.kind == CORRECTS:
+            return f"corrects {name}: {self.here} instead of {self.there}"
+        return f"may conflict with {name}: {self.here} or {self.there}"
+
+
 @dataclass(frozen=True, slots=True)
 class RememberResult(Displayable):
     """The relation of a statement to the other beliefs. It is not recorded: later it may be different."""
@@ -204,11 +225,13 @@ class RememberResult(Displayable):
     near: tuple[str, ...] = ()  # ids of beliefs that state the same in other words
     page: str = ""  # the file of its page
     was: str = ""  # the words that it replaced
+    marks: tuple[Mark, ...] = ()  # what other beliefs say otherwise
 
     def __str__(self) -> str:
         against = [f"contradicts {name} ({why})" for name, why in zip(self.contradicts, self.why, strict=True)]
         was = [f"was {short(self.was)!r}"] if self.was else []
-        return "; ".join([self.what, *was, *against, *(f"near to {name}" for name in self.near)])
+        near = [f"near to {name}" for name in self.near]
+        return "; ".join([self.what, *was, *against, *near, *map(str, self.marks)])
 
     def __repr__(self) -> str:
         return f"<RememberResult {self}>"

@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from tallystick.records import ids
-from tallystick.records.belief import OWNER, Belief, Moment
+from tallystick.records.belief import OWNER, Belief, Mark, Moment
 from tallystick.records.display import Displayable, rows_html, short
 from tallystick.records.episode import Episode
 from tallystick.records.errors import Refused
@@ -76,6 +76,7 @@ class Hit(Displayable):
     by: str = ""  # the client that wrote it: mcp:3f9a
     via: str = ""  # the hit that it is related to; it does not answer by itself, and ranks after those that do
     relation: str = ""  # to that hit, as it was stated
+    marks: tuple[Mark, ...] = ()  # what other beliefs say otherwise
 
     @property
     def source_kind(self) -> str:

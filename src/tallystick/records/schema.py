@@ -36,6 +36,7 @@ _BELIEF: dict[str, Kind] = {
 _STATED: dict[str, Kind] = {
     "belief": _BELIEF, "replaces": ID, "over": ID, "merged": ID, "idempotency_key": NAME, "idempotency_source": ID,
     "approved": ID, "echo": ID, "filed": NUMBER, "names": {"rules": NUMBER, "same": NAME},
+    "compared": {"rules": NUMBER, "marks": {"id": ID, "kind": CHOICE, "was": NUMBER, "now": NUMBER}},
 }  # fmt: skip
 _EPISODE: dict[str, Kind] = {
     "id": NAME, "content": TEXT, "timestamp": TIME, "source_node": NAME, "agent": NAME, "user": ID, "session": NAME,

@@ -10,6 +10,7 @@ from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, RECEIPT_PUT, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.state.aliases import Aliases
 from tallystick.state.beliefs import Beliefs
+from tallystick.state.comparisons import Comparisons
 from tallystick.state.episodes import Episodes
 from tallystick.state.graph import GraphBook, Relations
 from tallystick.state.imports import Taken
@@ -32,6 +33,7 @@ class PastState(Beliefs):
 
     def __init__(self, tables: Tables, paths: Paths, at: int) -> None:
         self.reviews, self.distrusts, self.aliases = Reviews(tables), Distrusts(tables), Aliases(tables)
+        self.comparisons = Comparisons(tables)
         super().__init__(tables, paths, at)
 
 
@@ -48,14 +50,14 @@ class State(Beliefs):
         self.pages = Pages(self.tables)
         self.distrusts = Distrusts(self.tables)
         self.graph = GraphBook(self.tables)
-        self.aliases = Aliases(self.tables)
+        self.aliases, self.comparisons = Aliases(self.tables), Comparisons(self.tables)
         self.relations = Relations(self.tables)
         self.taken_in = Taken(self.tables)
         self._changed: Table[int] = self.tables.table("changed")  # one row, by ""
         super().__init__(self.tables)
         self._parts: list[Part] = [
             self.work, self.reviews, self.episodes, self.uses, self.rules, self.pages, self.paths, self.distrusts,
-            self.graph, self.relations, self.taken_in, self.aliases,
+            self.graph, self.relations, self.taken_in, self.aliases, self.comparisons,
         ]  # fmt: skip
         self._watching = [part for part in self._parts if type(part).apply is not Part.apply]
         self._following: dict[str, list[Part]] = {}

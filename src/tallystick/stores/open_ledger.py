@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tallystick.decide.entities import entities_called
+from tallystick.decide.trust import withheld
 from tallystick.ledger.disk import Disk
 from tallystick.ledger.protocol import Ledger
 from tallystick.ledger.settings_file import SettingsText
@@ -21,7 +23,7 @@ from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.past import TablesAt
 from tallystick.projections.tables.rows import RowTables
 from tallystick.records import ids
-from tallystick.records.belief import OWNER, Change, Moment, Version, Why
+from tallystick.records.belief import OWNER, Change, Mark, Moment, Version, Why
 from tallystick.records.errors import NotWritten, Unfinished
 from tallystick.records.event import Event
 from tallystick.records.operations import IMPORT_DONE
@@ -134,7 +136,7 @@ class OpenLedger:
         return LedgerView(
             self.ledger.head.seq, bool(times.doubted), self.ledger.recorded,
             lambda name: state.version(name) or state.episodes.of(name), is_clear, is_distrusted, state.pages.front,
-            names, aliases,
+            names, aliases, self.marks_of,
         )  # fmt: skip
 
     def draw(self) -> Callable[[], str]:
@@ -148,6 +150,17 @@ class OpenLedger:
             return name
 
         return fresh
+
+    def marks_of(self, name: str, path: str = "", at: float = inf) -> list[Mark]:
+        """What other beliefs that are seen from a path say otherwise than a version, after that event."""
+        with self.ledger.reading():
+            if not self.state.comparisons.has_any():
+                return []
+            is_now, seq = at >= self.ledger.head.seq, int(min(at, self.ledger.head.seq))
+            known = self.state if is_now else PastState(TablesAt(self._tables, seq), self.state.paths, seq)
+            held = known.version(name)
+            found = known.comparisons.of(known, held) if held else ()
+            return [mark for other, mark in found if known.sees(other, path) and not withheld(self.state, other)]
 
     def entities_called(self, name: str, user: str, path: str = "") -> list[str]:
         """The entities that a name may mean; the name itself, if it is nobody's."""

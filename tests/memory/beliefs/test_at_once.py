@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tallystick import Memory
-from tallystick.memory.beliefs.remember import RememberService
+from tallystick.memory.beliefs.around import Surroundings
 
 
 @pytest.fixture
@@ -16,16 +16,16 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], objec
     """Once, after somebody looked around for what a statement repeats, do something else first."""
 
     def once(work: Callable[[], object]) -> None:
-        looked, done = RememberService._around, list[int]()
+        looked, done = Surroundings.of, list[int]()
 
-        def around(self: RememberService, statement: Any) -> Any:
+        def around(self: Surroundings, statement: Any) -> Any:
             found = looked(self, statement)
             if not done:
                 done.append(1)
                 work()
             return found
 
-        monkeypatch.setattr(RememberService, "_around", around)
+        monkeypatch.setattr(Surroundings, "of", around)
 
     return once
 
@@ -46,15 +46,15 @@ def test_the_same_words_are_one_belief_and_a_correction_corrects(tmp_path, inter
 def test_whoever_never_finds_a_quiet_moment_still_writes(tmp_path, monkeypatch):
     with Memory(tmp_path / "m") as one, Memory(tmp_path / "m") as other:
         one.remember("The sky is grey.")
-        looked = RememberService._around
+        looked = Surroundings.of
 
-        def around(self: RememberService, statement: Any) -> Any:
+        def around(self: Surroundings, statement: Any) -> Any:
             found = looked(self, statement)
-            if self is one._remember:
+            if self is one._remember._surroundings:
                 other.remember(f"Number {len(other.beliefs)}.", key=f"n{len(other.beliefs)}")
             return found
 
-        monkeypatch.setattr(RememberService, "_around", around)
+        monkeypatch.setattr(Surroundings, "of", around)
         one.remember("Ana likes tea.")
 
         assert one.get("n1") is not None

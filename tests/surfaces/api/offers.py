@@ -10,7 +10,7 @@ SERVED = {  # a call, and the operations that make it
     "log": ("list_events", "get_event", "follow_events"), "content_version": ("list_beliefs",),
     "masked": ("remember", "observe"),
     "observe": ("observe",), "outcome": ("outcome",), "recall": ("recall", "recall_by_query"),
-    "relate": ("relate_memories",), "related": ("belief_related",), "remember": ("remember",),
+    "relate": ("relate_memories",), "related": ("belief_related",), "marks": ("belief_related",), "remember": ("remember",),
     "replay": ("replay",), "revise": ("revise",), "show": ("get_belief",),
     "sources": ("list_sources",), "status": ("status",), "trouble": ("status",), "restore_trust": ("restore_trust",),
     "dependents": ("belief_dependents",), "preview_erase": ("erase",), "why": ("belief_why",),

@@ -70,7 +70,7 @@ def test_as_json_a_hit_is_all_that_is_known_of_it(story):
         "id": belief["id"], "text": "Ana prefers tea over coffee", "what": "belief", "kind": "fact", "trust": "human",
         "about": "person-ana", "confidence": 0.7, "at": belief["at"], "seq": 1, "sources": [belief["id"]], "agent": "",
         "session": "", "tags": [], "is_standing": False, "triple": [], "by": "cli:local",
-        "via": "", "relation": "",
+        "via": "", "relation": "", "marks": [],
     }  # fmt: skip
     assert 0 < score <= 1
     assert 0 < signals["words"] < 1
@@ -259,3 +259,18 @@ def test_the_index_is_made_anew_on_request_and_says_the_same_as_before(story, fo
     again = story("rebuild-index", "--json").json
     assert again.pop("pages") == {"seen": 5, "adopted": [], "written": [], "problems": [], "reviews": []}
     assert again | {"embedder": ""} == {"events": 5, "vectors": 0, "embedder": ""}
+
+
+def test_what_is_outdated_or_may_conflict_is_said_where_it_was_written_and_where_it_is_read(tallystick):
+    tallystick("remember", "The ferry fee is 4.50, dogs travel free on weekdays", "--key", "old")
+
+    said = tallystick("remember", "The ferry fee is now 5.20, says the office", "--key", "new").out
+    assert "Corrects " in said
+    assert ": 5.20 instead of 4.50" in said
+    shown = tallystick("show", "old").out
+    assert "outdated: 4.50 is now 5.20 (" in shown
+    found = tallystick("recall", "what is the ferry fee?", "-k", "2").out.splitlines()
+    assert [line.split("  ")[1].strip() if line[0] != " " else line.split()[0] for line in found] == [
+        "The ferry fee is now 5.20, says the office", "corrects",
+        "The ferry fee is 4.50, dogs travel free on weekdays", "outdated:",
+    ]  # fmt: skip

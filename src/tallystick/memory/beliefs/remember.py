@@ -15,17 +15,15 @@ write waits for it.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from tallystick.decide.beliefs import Draw
-from tallystick.decide.corrections import corrected
+from tallystick.decide.corrections import compared, corrected
 from tallystick.decide.entities import filed_under
 from tallystick.decide.usage import again
+from tallystick.memory.beliefs.around import Around, Surroundings
 from tallystick.memory.core.gate import Changed
 from tallystick.records.belief import (
     CORRECTED,
@@ -41,31 +39,16 @@ from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
 from tallystick.state.beliefs import CurrentVersion
-from tallystick.text.entities import VERSION, is_name_in, kind_in
+from tallystick.text.entities import VERSION
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
-    from tallystick.projections.index.file import IndexFile
 
-MOST = 40  # beliefs about the same thing that are compared, the newest
 _NAMED = 5  # of what contradicts, or is near
 _USUAL: dict[str, Any] = {"about": "", "kind": "fact", "source_type": "observed", "triple": (), "data": {}}
 _ALIKE = ("is_hypothesis", "valid_from", "valid_to", "expires", "always")  # to say otherwise is to say something else
 _GROWING = ("tags", "evidence", "rests_on")
-_FEW = 12  # statements that are looked at for a name
 _TRIES = 5  # of deciding on what nobody has changed meanwhile
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The beliefs near a statement."""
-
-    since: int | None = None  # the last event that had changed what is remembered
-    same: Belief | None = None  # in the same words and the same scope
-    of_the_same: tuple[CurrentVersion, ...] = ()  # about the same thing, the newest first
-
-
-_NOTHING = _Around()
 
 
 class RememberService:
@@ -73,6 +56,7 @@ class RememberService:
 
     def __init__(self, context: Context) -> None:
         self._context, self._folder, self._gate = context, context.folder, context.gate
+        self._surroundings = Surroundings(context)
 
     def remember(self, statement: Statement, idempotency_key: str = "") -> Belief:
         """Record a statement, and return the belief with the answer.
@@ -83,12 +67,10 @@ class RememberService:
         asker, is_named = self._gate.asker(statement.trust), bool(statement.key)
         may_change = not is_named and asker not in DEFAULT.quarantined
         for last in (False,) * _TRIES + (True,):
-            is_indexed = self._folder.root is not None and not self._folder.ledger.in_batch()
-            around = self._around(statement) if is_indexed else _NOTHING
+            around, found = self._surroundings.of(statement), dict[str, Any]()
             since, stated = None if last else around.since, self._about(statement, idempotency_key, asker)
-            if may_change and around.of_the_same:
-                with self._folder.ledger.reading():
-                    stated = corrected(self._folder.state, around.of_the_same, stated, asker)
+            if may_change and (around.of_the_same or around.near):
+                stated, found = self._compared(stated, around, asker)
             is_correction = not is_named and bool(stated.key)
             if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
                 return self._answered(repeated, KNOWN, around)
@@ -99,9 +81,8 @@ class RememberService:
                         return self._answered(known, KNOWN, around)
                 before = self._before(stated, idempotency_key)
                 about = stated.about or self._filed(stated, before, asker)
-                by_rules = bool(about) and not stated.about
-                fields = {**stated.fields(), "about": about}
-                events = self._gate.put(fields, idempotency_key, since=since, filed=VERSION if by_rules else 0)
+                found |= {"filed": VERSION} if about and not stated.about else {}
+                events = self._gate.put({**stated.fields(), "about": about}, idempotency_key, since=since, found=found)
                 break
             except Changed:
                 continue
@@ -124,9 +105,18 @@ class RememberService:
         stated = Statement(
             belief.text, belief.user, path=belief.path, session=belief.session, agent=belief.agent, triple=belief.triple
         )
-        answer = self._answered(belief, KNOWN, self._around(stated)).answer
+        answer = self._answered(belief, KNOWN, self._surroundings.of(stated)).answer
         assert answer is not None
         return answer
+
+    def _compared(self, statement: Statement, around: Around, asker: str) -> tuple[Statement, dict[str, Any]]:
+        """A statement under the key of what it corrects; or what is recorded with it of what it says otherwise."""
+        with self._folder.ledger.reading():
+            stated, found = corrected(self._folder.state, around.of_the_same, statement, asker), dict[str, Any]()
+            if not stated.key:
+                stated, found = compared(self._folder.state, around.near, stated, asker, around.weight)
+        is_masked = bool(found) and self._gate.masks.words(statement.text) != statement.text  # places would be others
+        return stated, {} if is_masked else found
 
     def _before(self, statement: Statement, idempotency_key: str) -> Belief | None:
         """The belief that a statement repeats or replaces, by its key or the caller's own."""
@@ -153,21 +143,10 @@ class RememberService:
         """What a statement is about of which nobody said it. The same statement again is about the same."""
         if before is not None and (not statement.key or before.text == statement.text):
             return before.about if before.trust not in DEFAULT.quarantined else ""
-        is_indexed = self._folder.root is not None and not self._folder.ledger.in_batch()
         with self._folder.ledger.reading():
-            used = partial(self._kind_in_use, statement) if is_indexed else lambda _: ""
+            used = partial(self._surroundings.kind_in_use, statement)
             about = filed_under(self._folder.state, statement, asker, used)
         return about if about and self._gate.masks.words(statement.text) == statement.text else ""
-
-    def _kind_in_use(self, statement: Statement, name: str) -> str:
-        """The kind of a name that others have used as one; empty, if nobody has, or if it is a word as well."""
-        is_known, texts = self._context.index.glance(lambda file: _with_word(file, statement, name)) or (False, [])
-        if not is_known and not any(is_name_in(name, text) for text in texts):
-            return ""
-        if any(re.search(rf"\b{re.escape(name.lower())}\b", text) for text in texts):
-            return ""
-        kinds = [kind for text in (statement.text, *texts) if (kind := kind_in(name, text)) != "topic"]
-        return "person" if is_known or "person" in kinds else next(iter(kinds), "topic")
 
     def _repeated(self, statement: Statement, asker: str) -> Belief | None:
         """The active belief that a program repeats because recall served it: it does not become a second one."""
@@ -208,55 +187,7 @@ class RememberService:
         with self._folder.known() as beliefs:
             return beliefs.get(known.id, user=known.user, path=known.path).belief()
 
-    def _around(self, statement: Statement) -> _Around:
-        """The beliefs in the same words, or about the same thing."""
-        from tallystick.projections.index.rows import address, ids_for
-        from tallystick.text.claims import claim_key
-
-        scope: tuple[object, ...] = (statement.user, statement.path, statement.session, statement.agent)
-        if not all(isinstance(name, str) for name in scope):
-            return _NOTHING  # it will be refused
-        try:
-            whole = address(statement.text, statement.user, statement.path)
-        except UnicodeEncodeError:  # a lone surrogate, which will be refused
-            return _NOTHING
-        block, claim = next(ids_for(whole)), claim_key(statement.text, statement.triple)
-        found = self._context.index.glance(lambda file: self._rows(file, statement, block, claim))
-        if found is None:
-            return _NOTHING
-        since, same, names = found
-        if not same and not names:
-            return _Around(since)
-        user, path = statement.user, statement.path
-        with self._folder.ledger.reading():
-            state = self._folder.state
-            alike = (state.find(name, user=user, path=path, short=False) for name in same)
-            first = next((each.belief() for each in alike if each is not None and _says(each, statement.text)), None)
-            held = [state.find(name, user=user, path=path, short=False) for name in names]
-            return _Around(since, first, tuple(each for each in held if each is not None and state.sees(each, path)))
-
-    def _rows(
-        self, file: IndexFile, statement: Statement, block: str, claim: str | None
-    ) -> tuple[int, list[str], list[str]]:  # fmt: skip
-        """The last change, the versions with that text in this scope, whatever its case, and those about its topic."""
-        from tallystick.projections.index import statements as sql
-        from tallystick.projections.index.search import Scope
-
-        state = self._folder.state
-        scope = Scope(statement.user, path=statement.path, now=self._folder.ledger.now()).on(state.paths)
-        since = state.changed
-        if scope.is_nobodys():
-            return since, [], []
-        own = {"block": block, "in": statement.session, "as": statement.agent, "claim": claim}
-        values = {**scope.values(), **own}
-        said = file.db.execute(sql.SAID_SO, values).fetchmany(MOST)
-        is_person = self._gate.asker(statement.trust) == "human"  # another program's words are not a repeat
-        same = [name for name, by in said if is_person or by == self._gate.by]
-        if claim is None:
-            return since, same, []
-        return since, same, [row[0] for row in file.db.execute(sql.CLAIMED, values).fetchmany(MOST)]
-
-    def _answered(self, belief: Belief, what: str, around: _Around, before: Belief | None = None) -> Belief:
+    def _answered(self, belief: Belief, what: str, around: Around, before: Belief | None = None) -> Belief:
         from tallystick.projections.markdown.names import file_of
 
         against, near = _against(belief, around.of_the_same)
@@ -264,28 +195,8 @@ class RememberService:
         outlet = self._folder.outlet
         was = (outlet.reader.belief(before) if outlet else before).text if before else ""  # as far as it may be read
         names, reasons = tuple(name for name, _ in against), tuple(why for _, why in against)
-        answer = RememberResult(what, names, reasons, near, page, was if was != belief.text else "")
-        return belief.answered(answer)
-
-
-def _with_word(file: IndexFile, statement: Statement, name: str) -> tuple[bool, list[str]]:
-    """Whether somebody of that name speaks, and what else has that word, as far as it is current and visible."""
-    from tallystick.projections.index import statements as sql
-    from tallystick.projections.index.search import Scope, search
-
-    scope = Scope(statement.user, path=statement.path)
-    if scope.is_nobodys():
-        return False, []
-    asked = scope.user, orjson.dumps([name.casefold()]).decode(), scope.paths, scope.values()["at"]
-    speaks = any(what == "agent" for _, what, _ in file.db.execute(sql.NAMES, asked))
-    blocks = orjson.dumps([each.block for each in search(file, name.split(), scope, _FEW)]).decode()
-    texts = (row[1] for row in file.db.execute(sql.FREE, (blocks,)))
-    return speaks, [text for text in texts if name.casefold() in text.casefold()]
-
-
-def _says(held: CurrentVersion, text: str) -> bool:
-    """Whether it is active and has these very words: "Password: ABC" is not "password: abc"."""
-    return held.status == "active" and held.belief().text.strip() == text.strip()
+        marks, was = tuple(self._folder.marks_of(belief.id, belief.path)), was if was != belief.text else ""
+        return belief.answered(RememberResult(what, names, reasons, near, page, was, marks))
 
 
 def _more(known: Belief, statement: Statement) -> dict[str, Any] | None:

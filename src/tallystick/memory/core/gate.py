@@ -234,13 +234,13 @@ class WriteGate:
 
     def put(
         self, fields: dict[str, Any], idempotency_key: str, *, source: str = "",
-        elsewhere: Mapping[str, str] | None = None, since: int | None = None, filed: int = 0,
+        elsewhere: Mapping[str, str] | None = None, since: int | None = None, found: Mapping[str, Any] | None = None,
     ) -> list[Event]:  # fmt: skip
         """State a belief with the trust in `fields`, or with this program's own.
 
         The key is this program's, unless it is that of another `source`. `elsewhere` is where it was first recorded.
-        With `since`, Changed if anything that is remembered was changed after that event. `filed` is the version of the
-        rules that say what it is about, if nobody else did.
+        With `since`, Changed if anything that is remembered was changed after that event. `found` is recorded beside
+        it: what rules said of it, with their versions.
         """
         user, path = fields["user"], fields["path"]
         asker = fields["trust"] = self.asker(fields["trust"])
@@ -252,8 +252,8 @@ class WriteGate:
         def decision(draw: Draw) -> list[Draft]:
             self.must_be_unchanged(since)
             drafts = decide.put(self._state, fields, draw, idempotency_key=idempotency_key, source=source or self.by)
-            if filed:
-                drafts = [Draft(op, {**body, "filed": filed}) for op, body in drafts]
+            if found:
+                drafts = [Draft(op, {**body, **found}) for op, body in drafts]
             if elsewhere:
                 drafts = [Draft(op, {**body, ELSEWHERE: dict(elsewhere)}) for op, body in drafts]
             return _marked(worth.lowered(self._state, drafts), echo)

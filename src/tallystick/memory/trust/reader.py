@@ -30,7 +30,7 @@ from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarant
 from tallystick.projections.pages.rows import title_of
 from tallystick.records import evaluation, recall, schema
 from tallystick.records.audit import AuditLine
-from tallystick.records.belief import Belief, Change, RememberResult, Version, Why
+from tallystick.records.belief import Belief, Change, Mark, RememberResult, Version, Why
 from tallystick.records.display import DisplayList
 from tallystick.records.entity import Known, NamedEntity, ProposedMerge, Relation
 from tallystick.records.episode import Episode, Retraction
@@ -156,14 +156,18 @@ class Reader:
             why = rule.why_episode(name, found.trust, user, found.seq, found.agent, found.session)
         else:
             why = rule.why_belief(name, found.trust, user, found.seq, agent=found.agent, session=found.session)
-        sources = tuple(rule.record_name(user, each) for each in found.sources)
+        sources, marks = tuple(rule.record_name(user, each) for each in found.sources), self.out(found.marks)
         if why:
             return emptied(found, id=name, sources=sources, why=why)
         via = rule.record_name(user, found.via) if found.via else ""
         told = {"why": found.why if via == found.via else f"related to {via}", "via": via}
         if rule.is_text_alone(name, found.trust):
             return emptied(found, id=name, sources=sources, text=found.text, **told)
-        return remade(found, {"sources": sources, **told})
+        return remade(found, {"sources": sources, "marks": marks, **told})
+
+    def mark(self, found: Mark) -> Mark | object:
+        """What another belief says otherwise; nothing, if its words are withheld."""
+        return NOTHING if self.withholds(found.other) else found
 
     def recalled(self, found: RecallResult) -> RecallResult:
         made = RecallResult(
@@ -200,7 +204,8 @@ class Reader:
     def said(self, found: RememberResult) -> RememberResult:
         """The result of `remember`, without withheld words."""
         pairs = zip(found.contradicts, found.why, strict=True)
-        return remade(found, {"why": tuple(PLACEHOLDER if self.withholds(name) else why for name, why in pairs)})
+        why = tuple(PLACEHOLDER if self.withholds(name) else why for name, why in pairs)
+        return remade(found, {"why": why, "marks": self.out(found.marks)})
 
     # -- the story of a belief ---------------------------------------------------------------------------------------
 
@@ -417,7 +422,7 @@ _ACTS: dict[type, Callable[[Any, Any], Any]] = {
     Why: Reader.reasons, Conflict: Reader.conflict, Merged: Reader.merged, Action: Reader.action,
     Review: Reader.review, MemoryPath: Reader.path, Tree: Reader.tree, Receipt: Reader.receipt,
     AuditLine: Reader.line, Finding: Reader.finding, Deltas: Reader.deltas, Malformed: Reader.malformed,
-    GraphEnvelope: Reader.envelope,
+    GraphEnvelope: Reader.envelope, Mark: Reader.mark,
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from tallystick.surfaces.present.text import bad, bold, dim, good, row, short, s
 
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
-    from tallystick.records.belief import Belief
+    from tallystick.records.belief import Belief, Mark
     from tallystick.records.episode import Episode
     from tallystick.records.recall import Neighbour
     from tallystick.records.status import Status
@@ -132,8 +132,12 @@ def show(call: Call, name: str | None, history: bool, why: bool, at: str | None,
             call.answer({**episode.to_dict(), "related": near}, _episode(episode, near))
         else:
             belief = memory.show(name, believed_at=moment, path=path)
-            near = memory.related(belief.id, path=path) if moment is None and belief.is_held else []
-            call.answer({**belief.to_dict(), "related": near}, _belief(memory, belief, near))
+            is_now = moment is None and belief.is_held
+            near = memory.related(belief.id, path=path) if is_now else []
+            marks = memory.marks(belief.id, path=path) if is_now else []
+            call.answer(
+                {**belief.to_dict(), "related": near, "marks": marks}, _belief(memory, belief, near, marks)
+            )
 
 
 def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
@@ -148,12 +152,13 @@ def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
     yield from row("related", neighbours(near))
 
 
-def _belief(memory: Memory, belief: Belief, near: list[Neighbour]) -> Iterator[str]:
+def _belief(memory: Memory, belief: Belief, near: list[Neighbour], marks: list[Mark]) -> Iterator[str]:
     names = {ref: found.key for ref in belief.rests_on if (found := memory.get(ref))}
     sources = fact_of(belief).episodes[-EPISODES:]
     episodes = {name: episode.content for name in sources if (episode := memory.episodes.find(name))}
     yield from page(belief, names, episodes)
     yield from row("related", neighbours(near))
+    yield from row("marks", "; ".join(map(str, marks)))
     if belief.is_held and (why := memory.withheld(belief.id)):
         yield from row("hidden", shown(why.why))
 

@@ -211,14 +211,14 @@ def hit_lines(hits: Sequence[Hit], user: str = "") -> Iterator[list[str]]:
     tails = [_tail(hit, user) for hit in hits]
     if not sys.stdout.isatty():
         for hit, (tail, _) in zip(hits, tails, strict=True):
-            yield [_line(hit, short(hit.text, sys.maxsize), tail)]
+            yield [_line(hit, short(hit.text, sys.maxsize), tail), *(f"{_INDENT}{mark}" for mark in hit.marks)]
         return
     room = width() - MARGIN - len(_BETWEEN) - max((used for _, used in tails), default=0)
     has_columns = room >= _NARROW
     texts = [wrapped(hit.text, room if has_columns else width() - MARGIN, _LINES) for hit in hits]
     text_width = max((cells(words) for text in texts for words in text), default=0)
     for hit, (first, *rest), (tail, _) in zip(hits, texts, tails, strict=True):
-        below = [_INDENT + bold(words) for words in rest]
+        below = [_INDENT + bold(words) for words in rest] + [_INDENT + warn(str(mark)) for mark in hit.marks]
         if has_columns:
             yield [_line(hit, first, tail, text_width), *below]
         else:

@@ -174,7 +174,8 @@ def of_hit(hit: Hit, *, explain: bool = False) -> Note:
     return Note(
         id=hit.id, what=hit.what, **cut(hit.text), trust=hit.trust, by=hit.by, at=hit.at, agent=hit.agent or None,
         session=hit.session or None, about=hit.about or None, kind=hit.kind, confidence=round(hit.confidence, 3),
-        tags=list(hit.tags) or None, score=round(hit.score, 3), why=hit.why.replace(name, quoted),
+        tags=list(hit.tags) or None, score=round(hit.score, 3),
+        why="; ".join([hit.why.replace(name, quoted), *map(str, hit.marks)]),
         signals={name: round(value, 3) for name, value in hit.signals.items()} if explain else None,
     )  # fmt: skip
 

@@ -106,4 +106,5 @@ def related(answer: RememberResult, called: Callable[[str], str]) -> list[str]:
     against = zip(answer.contradicts, answer.why, strict=True)
     found = [warn(f"It contradicts {shown(called(name))}") + dim(f" ({short(why, 60)})") for name, why in against]
     near = ", ".join(shown(called(name)) for name in answer.near)
-    return [*was, *found, *([dim(f"Near to {near}")] if near else [])]
+    marks = [warn(line[0].upper() + line[1:]) for line in map(str, answer.marks)]
+    return [*was, *found, *marks, *([dim(f"Near to {near}")] if near else [])]

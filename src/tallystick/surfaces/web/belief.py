@@ -105,7 +105,7 @@ def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
         "dependents": memory.dependents(belief.id, path=path)[:_LIMIT], "steps": list(islice(_steps(versions), _LIMIT)),
         "versions": len(versions), "sources": list(_sources(memory, belief)),
         "contradicts": list(zip(contradicted, answer.why, strict=True)),
-        "near": [memory.show(each, path=path) for each in answer.near],
+        "near": [memory.show(each, path=path) for each in answer.near], "marks": answer.marks,
         "reviews": [review for review in memory.reviews.waiting() if belief.id in review.action.target],
     }  # fmt: skip
 

@@ -106,6 +106,7 @@ def _answer(memory: Memory, query: Query) -> dict[str, Any] | None:
     return {
         "done": DONE[given["how"]], "belief": belief, "page": page_of(memory, belief.about),
         "against": named("against"), "near": named("near"), "masked": "masked" in given,
+        "marks": memory.marks(belief.id),
         "before": older[-1] if is_replaced else "",
     }  # fmt: skip
 

@@ -53,15 +53,17 @@ class RememberResult(Answer):
     was: str | None = maybe("The words that it replaced, if it corrects a belief.")
     contradicts: list[str] | None = maybe("Ids of beliefs that it contradicts. Revise one, or ask.")
     near: list[str] | None = maybe("Ids of beliefs that say nearly the same.")
+    marks: list[str] | None = maybe("What other beliefs say otherwise: they are outdated in part, or may conflict.")
 
     def text(self) -> str:
         masked = f"Masked in it: {', '.join(self.masked)}." if self.masked else ""
         against = f"It contradicts {' '.join(map(exactly, self.contradicts))}." if self.contradicts else ""
         near = f"It is similar to {' '.join(map(exactly, self.near))}." if self.near else ""
+        marks = " ".join(f"It {mark}." for mark in self.marks or ())
         waits = f"{self.waits}." if self.waits else ""
         head = f"{self.status.capitalize()}: {exactly(self.id)}."
         was = ["It was:", *fenced(self.was)] if self.was else []
-        return "\n".join((" ".join(filter(None, (head, waits, masked, against, near))), *was))
+        return "\n".join((" ".join(filter(None, (head, waits, masked, against, near, marks))), *was))
 
 
 def _remember(context: CallContext, args: RememberArgs) -> RememberResult:
@@ -83,6 +85,7 @@ def _result(memory: Memory, belief: Belief, before: int) -> RememberResult:
         was=answer.was or None if answer else None,
         contradicts=list(answer.contradicts) or None if answer else None,
         near=list(answer.near) or None if answer else None,
+        marks=list(map(str, answer.marks)) or None if answer else None,
     )  # fmt: skip
 
 
