@@ -64,11 +64,13 @@ def test_it_must_be_nearly_as_good_an_answer() -> None:
 
 
 def test_what_was_marked_when_it_was_recorded_passes_however_little_it_resembles_the_question() -> None:
-    new = statement("The harbour takes 150 from May on", 9, id="new")
+    new = statement("The sailing club takes 150 from May on", 9, id="new")
     assert not passes(new, statement(OLD, 2), scores=(0.1, 1.0))
     assert passes(new, statement(OLD, 2), scores=(0.1, 1.0), marked=("new",))
-    due = statement("It goes by bank now", 9, id="new")
+    due = statement("The sailing club moved to the harbour now", 9, id="new")
     assert not passes(due, statement(OLD, 2), scores=(0.1, 1.0), marked=("new",)), "it has no such value"
+    other = statement("The chess circle takes 150 from May on", 9, id="new")
+    assert not passes(other, statement(OLD, 2), scores=(0.1, 1.0), marked=("new",)), "that is not what is asked"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def compared(
         old = held.belief()
         if _is_comparable(known, held, old, statement) and (change := changed(mine, read(old.text), weight)):
             found.append((held, old, change))
-    for held, old, change in found:
+    for held, old, change in found if not statement.key else ():
         if change.is_certain and change.is_all and _may_replace(known, held, old, statement, trust):
             return _in_its_place(statement, old), {}
     marks = [
@@ -84,7 +84,7 @@ def _may_replace(known: State, held: CurrentVersion, old: Belief, statement: Sta
 
 def _is_comparable(known: State, held: CurrentVersion, old: Belief, statement: Statement) -> bool:
     """Whether a statement may be about the same thing as a belief, at the same time, by the same speaker."""
-    if not known.sees(held, statement.path) or not old.is_held or old.trust in OUTSIDE:
+    if not known.sees(held, statement.path) or not old.is_held or old.trust in OUTSIDE or old.key == statement.key:
         return False
     if statement.about and old.about and statement.about != old.about:
         return False

@@ -49,7 +49,7 @@ def newer_first(
     """Put the newer of the `best` candidates above the older, in `scores`: for each that moved, the one that it passed.
 
     Few of them are nearly as good as an older one: only these are read, by `compare`. What was `marked` when it was
-    recorded as saying otherwise than an older one passes that one, if it has what is asked for.
+    recorded as saying otherwise than an older one passes that one, if it has most of what is asked.
     """
     known = {place: marked(sources[place][0].id) for place in best[:_OLDER]}
     pairs = _pairs(scores, best[:REACH], sources, known)
@@ -71,7 +71,8 @@ def newer_first(
         may_pass = nearly and scores[place] < scores[ahead] and (newer.is_change or not is_standing)
         if may_pass and _says_otherwise(newer, older, kinds):
             same = _of_one_thing(newer, older, float(near[column[place], column[ahead]]), weight)
-            if is_marked or _is_enough(same, _share_of_asked(newer, older, asked, weight), newer, older):
+            share = _share_of_asked(newer, older, asked, weight)
+            if (is_marked and share >= _MOST) or _is_enough(same, share, newer, older):
                 scores[place] = scores[ahead] + _ABOVE * top
                 scores[ahead] -= _BELOW * top
                 passed[place] = ahead

@@ -69,7 +69,7 @@ class RememberService:
         for last in (False,) * _TRIES + (True,):
             around, found = self._surroundings.of(statement), dict[str, Any]()
             since, stated = None if last else around.since, self._about(statement, idempotency_key, asker)
-            if may_change and (around.of_the_same or around.near):
+            if asker not in DEFAULT.quarantined and (around.of_the_same or around.near):
                 stated, found = self._compared(stated, around, asker)
             is_correction = not is_named and bool(stated.key)
             if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
@@ -112,9 +112,11 @@ class RememberService:
     def _compared(self, statement: Statement, around: Around, asker: str) -> tuple[Statement, dict[str, Any]]:
         """A statement under the key of what it corrects; or what is recorded with it of what it says otherwise."""
         with self._folder.ledger.reading():
-            stated, found = corrected(self._folder.state, around.of_the_same, statement, asker), dict[str, Any]()
-            if not stated.key:
-                stated, found = compared(self._folder.state, around.near, stated, asker, around.weight)
+            known, stated, found = self._folder.state, statement, dict[str, Any]()
+            if not statement.key:
+                stated = corrected(known, around.of_the_same, statement, asker)
+            if stated.key == statement.key:
+                stated, found = compared(known, around.near, statement, asker, around.weight)
         is_masked = bool(found) and self._gate.masks.words(statement.text) != statement.text  # places would be others
         return stated, {} if is_masked else found
 
