@@ -74,6 +74,7 @@ class Value(NamedTuple):
     around: frozenset[str]  # the stems of its clause
     before: frozenset[str]  # and of those before it
     names: frozenset[str]  # in its clause
+    spelled: frozenset[str]  # its words as they are: "shipped" is not "ships"
 
 
 class Attributes(NamedTuple):
@@ -105,8 +106,8 @@ def read(text: str) -> Attributes:
         last = min(end for end in ends if end >= match.end())
         clause, said = text[first:last], match[0].rstrip()
         place, names = (match.start(), match.start() + len(said)), frozenset(_NAMES.findall(_VALUE.sub(" ", clause)))
-        before = _stems(text[first : match.start()])
-        values.append(Value(match.lastgroup or "", said.lower(), place, _stems(clause), before, names))
+        before, spelled = _stems(text[first : match.start()]), frozenset(words(_VALUE.sub(" ", clause)))
+        values.append(Value(match.lastgroup or "", said.lower(), place, _stems(clause), before, names, spelled))
     return Attributes(values, _stems(text), _CHANGE.search(text) is not None)
 
 
@@ -129,7 +130,9 @@ def changed(new: Attributes, old: Attributes, weight: Weight) -> Change | None:
     is_just_that = of_new >= _ALL and before >= _ALL and of_old >= _BACK
     share = both / mine if mine else 0.0
     is_certain = new.is_change and is_just_that and share >= _BACK
-    may_be = share >= _LITTLE and (is_just_that or (new.is_change and of_new >= _MOST and of_old >= _LITTLE))
+    is_said_alike = {stem(each) for each in one.spelled & other.spelled} >= one.around & other.around
+    is_changed = new.is_change and of_new >= _MOST and of_old >= _LITTLE
+    may_be = share >= _LITTLE and (is_changed or (is_just_that and is_said_alike))
     if not (is_certain or may_be):
         return None
     says_no_more = len(old.values) == 1 and both >= _SAYS_NO_MORE * weight(old.words)
