@@ -115,6 +115,7 @@ CALLS = {
     "history": lambda m: m.history("ana"),
     "invalidate": lambda m: m.invalidate("ana", EVIL),
     "log": lambda m: m.log(),
+    "marks": lambda m: m.marks("ana"),
     "observe": lambda m: m.observe(EVIL),
     "propose": asked,
     "recall": lambda m: (served(m), m.recall("quantum chromodynamics")),

@@ -64,6 +64,9 @@ def test_what_may_be_another_value_is_not_certain(older, newer):
         ("Swimming is on Mondays", "Swimming is fun now"),
         ("Invoice 17 is paid", "Invoice 18 is paid now"),  # which invoice is a number, too
         ("Room 12 is for Ana", "Room 14 is for Ana now"),
+        ("Greenhouse 3 has 40 trays", "Greenhouse 4 has 52 trays"),  # another greenhouse
+        ("Kiln 2 is for plates", "Kiln 3 is for plates now"),
+        ("Employee 12 looks after warehouse 3", "Employee 14 looks after warehouse 5"),
         ("The release ships on Friday", "The release shipped on Monday"),
         ("Ana's fee is 30 euros", "Wren's fee is now 40 euros"),
         ("We pay 30 euros for Ana", "We now pay 40 euros for Wren"),

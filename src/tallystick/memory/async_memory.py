@@ -327,6 +327,7 @@ class AsyncMemory(_Awaited):
     is_shown = _call(Memory.is_shown)
     log = _stream(Memory.log)
     log_page = _call(Memory.log_page)
+    marks = _call(Memory.marks)
     matrix = _call(Memory.matrix)
     missing_vectors = _call(Memory.missing_vectors)
     observe = _call(Memory.observe)

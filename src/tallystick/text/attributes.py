@@ -43,6 +43,10 @@ _NUMBERED = re.compile(  # what has a number instead of a name
     r"|customer|case|card|desk|stall|booth|lot|item|version|bench|pier|dock|wing|street|road|flight|train|tram|channel)"
     r"[.:]? (?:#|no\.? ?|nr\.? ?)?\Z|[#-]\Z", re.IGNORECASE,
 )  # fmt: skip
+_SUBJECT = re.compile(  # "Warehouse 17 is": a number that says which one
+    r"(?:\A|[.;!?]\s|\n)(?:the |our |my )?[\w-]+ \d+ (?=(?:is|was|are|has|had|will|can|must|should|needs|holds)\b)",
+    re.IGNORECASE,
+)
 _NAMES = re.compile(r"(?<=[a-z0-9,;] )[A-ZÀ-Þ][\w-]+|\b[A-ZÀ-Þ][\w-]+(?=['’]s\b)")
 _CLAUSE = re.compile(r"[.;!?]\s|,\s|\s-\s|\n|\s\(|\)")
 _CHANGE = re.compile(
@@ -83,6 +87,7 @@ class Attributes(NamedTuple):
     values: list[Value]
     words: frozenset[str]  # by their stems, without those of change
     is_change: bool
+    numbered: frozenset[tuple[str, str]]  # the things in it that have a number instead of a name
 
 
 class Change(NamedTuple):
@@ -96,11 +101,15 @@ class Change(NamedTuple):
 
 def read(text: str) -> Attributes:
     if len(text) > LONGEST or _PASSING.search(text):
-        return Attributes([], frozenset(), False)
+        return Attributes([], frozenset(), False, frozenset())
     ends = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
-    values = []
+    values, numbered = list[Value](), set[tuple[str, str]]()
+    subjects = {match.end() - 1 for match in _SUBJECT.finditer(text)}
     for match in _VALUE.finditer(text):
-        if match.lastgroup == "number" and _NUMBERED.search(text, max(0, match.start() - _LONGEST_NOUN), match.start()):
+        start, end = match.span()
+        is_number = match.lastgroup == "number"
+        if is_number and (end in subjects or _NUMBERED.search(text, max(0, start - _LONGEST_NOUN), start)):
+            numbered.add((" ".join(words(text[:start])[-1:]), match[0]))
             continue
         first = max(end for end in ends if end <= match.start())
         last = min(end for end in ends if end >= match.end())
@@ -108,7 +117,7 @@ def read(text: str) -> Attributes:
         place, names = (match.start(), match.start() + len(said)), frozenset(_NAMES.findall(_VALUE.sub(" ", clause)))
         before, spelled = _stems(text[first : match.start()]), frozenset(words(_VALUE.sub(" ", clause)))
         values.append(Value(match.lastgroup or "", said.lower(), place, _stems(clause), before, names, spelled))
-    return Attributes(values, _stems(text), _CHANGE.search(text) is not None)
+    return Attributes(values, _stems(text), _CHANGE.search(text) is not None, frozenset(numbered))
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -123,7 +132,7 @@ def changed(new: Attributes, old: Attributes, weight: Weight) -> Change | None:
         for one in new.values for other in old.values
         if _is_other(one, other) and (shares := _shares(one, other, weight))
     ]  # fmt: skip
-    if not found:
+    if not found or _is_another_one(new, old):
         return None
     of_new, of_old, before, one, other = max(found, key=lambda each: (sum(each[:3]), each[3].kind != "weekday"))
     both, mine = weight(new.words & old.words), weight(new.words)
@@ -137,6 +146,16 @@ def changed(new: Attributes, old: Attributes, weight: Weight) -> Change | None:
         return None
     says_no_more = len(old.values) == 1 and both >= _SAYS_NO_MORE * weight(old.words)
     return Change(other.place, one.place, is_certain, says_no_more)
+
+
+def _is_another_one(new: Attributes, old: Attributes) -> bool:
+    """Whether they are about things of another number, or the same words tell more than one value, each another one:
+    "Ola, 14, has locker 5", after "Ola, 12, has locker 3"."""
+    if {noun for noun, _ in new.numbered} & {noun for noun, _ in old.numbered} and not new.numbered & old.numbered:
+        return True
+    if new.is_change or new.words != old.words or len(new.values) != len(old.values):
+        return False
+    return sum(one.text != other.text for one, other in zip(new.values, old.values, strict=True)) > 1
 
 
 def _is_other(one: Value, other: Value) -> bool:
