@@ -98,9 +98,9 @@ class Told:
         """Let each write of a ledger be decided, and then once more."""
         decided, lost = ledger._decided, list[bool]()
 
-        def losing(decide: Any, keys: list[str]) -> Any:
+        def losing(decide: Any, request: str) -> Any:
             if lost.pop() if lost else False:
-                return decided(decide, keys)
+                return decided(decide, request)
             count = self.draws._count
             ledger.state.begin()
             try:

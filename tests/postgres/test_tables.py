@@ -56,8 +56,8 @@ def write_rows(calls: LedgerCalls, tables: TablesInPostgres) -> None:
     """Write what is not written yet, without a line."""
     [(seq, hashed, ts, _, saved, shape, names, _, _, _, version, *_)] = calls.rows("look", -1, "", None, False, "0")
     as_it_is = hashed, ts, 0, saved or b"", shape, names
-    done = calls.rows("write", seq, hashed, shape, version, [], [], [], *as_it_is, [], [], [], *tables.arrays())
-    assert done[0][0] == "written"
+    done = calls.rows("write", seq, hashed, shape, version, *as_it_is, *[None] * 5, *tables.fields())
+    assert done == [("written",)]
 
 
 def is_text(key: tuple) -> bool:

@@ -11,7 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables, array_of
+from tallystick.projections.tables.rows import (
+    SHAPE,
+    Change,
+    Number,
+    PastRow,
+    Recorded,
+    Row,
+    RowTable,
+    RowTables,
+    array_of,
+)
 from tallystick.records.event import Position
 from tallystick.state.tables import Key, Table, encoded
 
@@ -122,30 +132,31 @@ class TablesInPostgres(RowTables):
         self.filled = self.tables_with_rows()
         super().written(position)
 
-    def arrays(self) -> list[list[Any]]:
-        """What is not written yet, in the order of the parameters of `put_rows`. Several values of one row take
-        turns, so that no statement changes a row twice."""
-        writes = self.writes()
+    def fields(self) -> list[list[Any] | None]:
+        """What is not written yet, as `put_rows` takes it. Several values of one row take turns, so that no statement
+        changes a row twice."""
+        if not (writes := self.writes()):
+            return [None] * 5
         kept = [row for each in writes for row in each.kept]
         turns, seen = list[int](), dict[tuple[Number, str], int]()
         for number, name, *_ in kept:
             turns.append(seen.get((number, name), -1) + 1)
             seen[number, name] = turns[-1]
         order = sorted(range(len(kept)), key=turns.__getitem__)
-        ordered = [(turns[at], *kept[at]) for at in order]
-        return [
-            *_columns([(number, name.encode()) for each in writes for number, name in each.rewritten], 2),
-            *_columns([
-                (turn, number, name.encode(), value, array_of(seqs), since)
-                for turn, number, name, value, seqs, since in ordered
-            ], 6),
-            *_columns([
-                (number, name.encode(), value, array_of(seqs))
-                for each in writes for number, name, value, seqs, _ in each.plain
-            ], 4),
-            *_columns([(number, name.encode()) for each in writes for number, name in each.gone], 2),
-        ]  # fmt: skip
+        found = (
+            [field for each in writes for number, name in each.rewritten for field in _key(number, name)],
+            [field for at in order for field in _row(kept[at])],
+            [number for at in order for number in (turns[at], kept[at][-1])],
+            [field for each in writes for row in each.plain for field in _row(row)],
+            [field for each in writes for number, name in each.gone for field in _key(number, name)],
+        )
+        return [fields or None for fields in found]
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+def _key(number: Number, name: str) -> tuple[bytes, bytes]:
+    return number.encode(), name.encode()
+
+
+def _row(row: Change) -> tuple[bytes | None, ...]:
+    number, name, value, seqs, _ = row
+    return number.encode(), name.encode(), value, (array_of(seqs) or "").encode() or None
