@@ -289,17 +289,18 @@ class HeadPin:
 
     def __init__(self, pins: Path, root: Path | str) -> None:
         self.path = pins / f"{sha256(name_of(root)).hexdigest()[:32]}.head"
-        self._fd, self._is_off = -1, False
+        self._name, self._fd, self._is_off = os.fspath(self.path), -1, False
 
     def read(self, ledger: str) -> Witness | None:
         """What was seen of that ledger; None if nothing was, or the pin cannot be read."""
         try:
-            found = _PIN_LINE.match(self.path.read_bytes())
+            fd = os.open(self._name, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return None
-        if found is None or found[1].decode() != ledger or zlib.crc32(found[0][:-10]) != int(found[4], 16):
-            return None
-        return Witness(int(found[2]), found[3].decode(), name=PIN)
+        try:
+            return _pinned(fd, ledger)
+        finally:
+            os.close(fd)
 
     def write(self, ledger: str, seq: int, hashed: str) -> None:
         """Keep the head. Where that is not possible, nothing is kept."""
@@ -318,18 +319,33 @@ class HeadPin:
         with suppress(OSError):
             self._open()
             fcntl.flock(self._fd, fcntl.LOCK_EX)
-            found = self.read(ledger)
+            found = _pinned(self._fd, ledger)
             if found is None or found.seq < seq:
                 self.write(ledger, seq, hashed)
         self.close()
 
     def _open(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         if self._fd < 0:
-            os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                self._fd = os.open(self._name, flags, 0o600)
+            except FileNotFoundError:
+                os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
+                self._fd = os.open(self._name, flags, 0o600)
 
     def close(self) -> None:
         if self._fd >= 0:
             with suppress(OSError):
                 os.close(self._fd)
         self._fd = -1
+
+
+def _pinned(fd: int, ledger: str) -> Witness | None:
+    """What a pin has seen of that ledger; None if nothing, or it cannot be read."""
+    try:
+        found = _PIN_LINE.match(os.pread(fd, _PIN_ROOM, 0))
+    except OSError:
+        return None
+    if found is None or found[1].decode() != ledger or zlib.crc32(found[0][:-10]) != int(found[4], 16):
+        return None
+    return Witness(int(found[2]), found[3].decode(), name=PIN)

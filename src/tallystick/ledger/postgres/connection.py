@@ -65,8 +65,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text integer integer text text bigint bytea integer text[] bytea[] bytea[] bytea[] bigint[]"
-             " bigint[] bytea[] bytea[] bigint[] bytea[] bytea[]",
+    "write": "bigint text integer integer bigint text text bigint bytea bytea bytea integer text[] bytea[] bytea[]"
+             " bytea[] bigint[] bigint[] bytea[] bytea[] bigint[] bytea[] bytea[]",
     "fill_rows": "uuid boolean text[] bytea[] bytea[] text[] bigint[] bigint[]",
     "keep_checkpoint": "bigint text",
     "checkpoints_of": "",
@@ -113,10 +113,12 @@ class _Function(NamedTuple):
 
 
 @cache
-def _function(name: str) -> _Function:
-    types = ["uuid", "text", *_TAKES[name].split()]
+def _function(name: str, given: int) -> _Function:
+    """The function, called with so many values: the last ones may have a default."""
+    types = ["uuid", "text", *_TAKES[name].split()[:given]]
     places = ", ".join(f"${number}::{each}" for number, each in enumerate(types, 1))
-    return _Function(f"SELECT * FROM tallystick.{name}({places})".encode(), tuple(_SENT_AS[each] for each in types[2:]))
+    what = "" if name == "write" else "* FROM "  # what gives one value is cheaper that way
+    return _Function(f"SELECT {what}tallystick.{name}({places})".encode(), tuple(_SENT_AS[each] for each in types[2:]))
 
 
 def _array(item: int, send: Callable[[Any], bytes]) -> Callable[[Sequence[Any]], bytes]:
@@ -154,7 +156,8 @@ class Connection:
 
     def __init__(self, db: psycopg.Connection) -> None:
         self.db, self.may_prepare = db, False
-        self._server, self._uses, self._names = db.pgconn, dict[bytes, int](), dict[bytes, bytes]()
+        self._server, self._answer = db.pgconn, Transformer(db)
+        self._uses, self._names = dict[bytes, int](), dict[bytes, bytes]()
 
     def rows(self, statement: bytes, values: Sequence[bytes | None] = ()) -> Rows:
         """The rows of one statement."""
@@ -164,9 +167,8 @@ class Connection:
         else:
             self._server.send_query_params(statement, values, None, formats, Format.BINARY)
         result = self._result()
-        answer = Transformer(self.db)
-        answer.set_pgresult(result, format=Format.BINARY)
-        return answer.load_rows(0, result.ntuples, tuple)
+        self._answer.set_pgresult(result, format=Format.BINARY)
+        return self._answer.load_rows(0, result.ntuples, tuple)
 
     def _prepared(self, statement: bytes) -> bytes:
         """The name under which it is prepared; empty, if it is not: most are made once or twice."""
@@ -421,7 +423,7 @@ class LedgerCalls:
     def once(self, function: str, *values: object) -> Rows:
         """The result of a function. Lost, if it is not known whether it was carried out."""
         self.count += 1
-        statement, send = _function(function)
+        statement, send = _function(function, len(values))
         sent = [None if value is None else each(value) for each, value in zip(send, values, strict=True)]
         own = self.ledger.bytes, self.database.pass_for(self._subject)
         return self.database.run(statement, [*own, *sent], self._db)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -230,18 +230,21 @@ class PostgresLedger(PostgresReader):
         """Decide and record, and again if somebody else was first."""
         with self._writing():
             for attempt in range(_ATTEMPTS):
-                is_last = attempt == _ATTEMPTS - 1
-                expected = self._expected() if attempt == 0 and not request else None
-                look = self._locked(request) if is_last else nullcontext(expected or self._look(request=request))
-                with suppress(_Again), look as looked:
-                    if looked.first is not None:
-                        return self._events_of(looked)
-                    with self._moment(looked):
-                        return self._decided(decide, request)
+                with suppress(_Again):
+                    if attempt < _ATTEMPTS - 1:
+                        expected = self._expected() if attempt == 0 and not request else None
+                        return self._decided(expected or self._look(request=request), decide, request)
+                    with self._locked(request) as looked:
+                        return self._decided(looked, decide, request)
         raise Busy(f"others write to {self.place} all the time; try again")
 
-    def _decided(self, decide: Callable[[], Sequence[Sequence[Pending]]], request: str) -> list[Event]:
+    def _decided(
+        self, looked: Looked, decide: Callable[[], Sequence[Sequence[Pending]]], request: str
+    ) -> list[Event]:  # fmt: skip
         """Decide and record on what was looked at; _Again, if that has moved."""
+        if looked.first is not None:
+            return self._events_of(looked)
+        self._begin_moment(looked)
         calls, is_locked = self._calls.count, self._calls.is_open
         self.state.begin()
         try:
@@ -279,19 +282,22 @@ class PostgresLedger(PostgresReader):
         if (self.head, self._settings, self._shape) != was:
             raise _Again
 
-    def _record(self, made: Lines, requests: Requests | None = None, erased: Sequence[int] = ()) -> None:
+    def _record(
+        self, made: Lines, requests: Requests | None = None, erased: Sequence[int] | None = None
+    ) -> None:  # fmt: skip
         """Write the lines and the rows that were changed since the state began; _Again, if the head has moved.
 
         The state and the metadata advance; if it fails, they are put back.
         """
-        if not made.events and not erased and not self._rows.changes():
+        if not made.events and erased is None and not self._rows.changes():
             self.state.commit()
             return
         kept = self._kept
         try:
             for event, ts in zip(made.events, made.stamps, strict=True):
                 self.standing.apply(event, ts)
-            self._tree.extend([leaf_hash(piece) for piece in made.slices])
+            for piece in made.slices:
+                self._tree.append(leaf_hash(piece))
             size, tables = sum(map(len, made.lines)), kept.tables | self._rows.tables_with_rows()
             after = Kept(Head(made.seq, made.hash, made.ts), kept.size + size, self._saved(), tables)
             self._send(kept, after, made, requests or [], erased)
@@ -305,16 +311,23 @@ class PostgresLedger(PostgresReader):
         if not self._calls.is_open:
             self._pin_head()
 
-    def _send(self, kept: Kept, after: Kept, made: Lines, requests: Requests, erased: Sequence[int]) -> None:
+    def _send(self, kept: Kept, after: Kept, made: Lines, requests: Requests, erased: Sequence[int] | None) -> None:
         is_whole = [key for key, *span in requests if span == [kept.head.seq + 1, made.seq]]
         self._sent = made.lines[0] if made.lines else b"", is_whole[0] if is_whole else ""
-        keys, spans = [digest_of(key) for key, *_ in requests], [seq for _, *span in requests for seq in span]
-        tables = None if after.tables == kept.tables else sorted(after.tables)
+        first = (made.slices[0], made.datas[0]) if made.slices else (None, None)
+        more = [
+            self._rows.shape if self._rows.shape != self._shape else None,
+            sorted(after.tables) if after.tables != kept.tables else None, made.slices[1:] or None,
+            made.datas[1:] or None,
+            [digest_of(key) for key, *_ in requests] or None, [seq for _, *span in requests for seq in span] or None,
+            erased, *self._rows.fields(),
+        ]  # fmt: skip
+        while more and more[-1] is None:
+            more.pop()
         try:
             [(outcome,)] = self._calls.rows(
-                "write", kept.head.seq, kept.head.hash, self._shape, self._settings, made.hash, made.ts,
-                after.size - kept.size, after.saved, self._rows.shape, tables, made.slices or None, made.datas or None,
-                keys or None, spans or None, erased or None, *self._rows.fields(),
+                "write", kept.head.seq, kept.head.hash, self._shape, self._settings, made.seq, made.hash, made.ts,
+                after.size - kept.size, after.saved, *first, *more,
             )  # fmt: skip
         except Unanswered as error:
             raise (self._unknown() if error.is_lost else error) from error
@@ -349,6 +362,7 @@ class PostgresLedger(PostgresReader):
                 yield
             finally:
                 self._is_writing = False
+                self._drafts.end()
 
     def _must_be_writable(self) -> None:
         if not self.writable:
@@ -356,9 +370,8 @@ class PostgresLedger(PostgresReader):
                 raise NotWritable(moved_away(self.place, to))
             raise NotWritable(f"{self.place} is read-only here; ask its owner, or make a copy of your own")
 
-    @contextmanager
-    def _moment(self, looked: Looked) -> Iterator[None]:
-        """A write at one moment, on rows that can be used, after what the clock shows about earlier times."""
+    def _begin_moment(self, looked: Looked) -> None:
+        """Begin a write at one moment, on rows that can be used, after what the clock shows about earlier times."""
         self.must_be_whole()
         self._must_be_writable()
         self.standing.must_be_known(self.place)
@@ -367,16 +380,15 @@ class PostgresLedger(PostgresReader):
         if self._rows.is_bad or self._shape < self._rows.shape:
             self._rebuild()
         self._drafts.begin(read_clock(self._clock) if self._clock else looked.clock)
-        try:
-            times, now = self.standing.times, self._drafts.now()
-            if not times.is_plain(now) and (body := times.jump(now, self.first, self.head.seq, self.dates())):
-                self._own(fmt.TIME, body)
-            yield
-        finally:
-            self._drafts.end()
+        times, now = self.standing.times, self._drafts.now()
+        if not times.is_plain(now) and (body := times.jump(now, self.first, self.head.seq, self.dates())):
+            self._own(fmt.TIME, body)
 
-    def _own(self, op: str, *bodies: dict[str, Any], erased: Sequence[int] = ()) -> None:
-        """Record something about the ledger itself, as one group. _Again, if the head has moved."""
+    def _own(self, op: str, *bodies: dict[str, Any], erased: Sequence[int] | None = None) -> None:
+        """Record something about the ledger itself, as one group. _Again, if the head has moved.
+
+        `erased` are the lines that lose their data; None, if it is not about erasing.
+        """
         pending = [self._drafts.prepare(Draft(op, body), self.by, self._drafts.now()) for body in bodies]
         made = encode([pending], *self.head)
         self.state.begin()
@@ -426,9 +438,11 @@ class PostgresLedger(PostgresReader):
         """A write under the lock from its beginning: it cannot be decided again. What the clock shows comes first."""
         with self._writing():
             for _ in range(_ATTEMPTS):
-                with suppress(_Again), self._moment(self._look()):
+                with suppress(_Again):
+                    self._begin_moment(self._look())
                     break
-            with self._locked() as looked, self._moment(looked):
+            with self._locked() as looked:
+                self._begin_moment(looked)
                 yield
 
     @contextmanager
@@ -466,7 +480,7 @@ class PostgresLedger(PostgresReader):
             self._rows.follow(fill_rows(self._calls, rows.everything()))
         self.standing, self._tree = standing, tree
         self.state.begin()
-        self._record(Lines([], [], [], [], [], *head), erased=[-1])
+        self._record(Lines([], [], [], [], [], *head), erased=[])
 
     def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
         self._refuse_in_batch("erase")
@@ -488,7 +502,7 @@ class PostgresLedger(PostgresReader):
             with self._writing_locked():
                 if seq in self.standing.erasing:  # else somebody has just recorded it
                     made = Destruction(self.place, seq, self.line(seq).ts, destroyed)
-                    self._own(fmt.ERASED, made.body())
+                    self._own(fmt.ERASED, made.body(), erased=[])
                     done.append(made)
             self._calls.rows("forget_erasure", seq)  # one that was erased elsewhere has no such event
         return done

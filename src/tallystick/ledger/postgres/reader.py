@@ -63,7 +63,7 @@ class StateRows(Protocol):
     def follow(self, tables: Collection[str]) -> None:
         """Others have written; only these tables have ever had a row. What is not written is discarded."""
 
-    def tables_with_rows(self) -> set[str]:
+    def tables_with_rows(self) -> frozenset[str]:
         """The tables that have a row, or had one, once what is not written yet is."""
 
     def fields(self) -> Sequence[list[Any] | None]:

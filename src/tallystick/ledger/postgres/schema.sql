@@ -69,8 +69,8 @@ CREATE FUNCTION admit(l uuid, pass text, subject text DEFAULT NULL) RETURNS uuid
 DECLARE
   expiry text;
 BEGIN
-  SELECT split_part(pass, '.', 2) INTO expiry FROM tallystick.pass_keys k
-    WHERE k.id = split_part(pass, '.', 1) AND encode(sha256(k.outer_pad || sha256(k.inner_pad || convert_to(
+  SELECT split_part(pass, '.', 2) INTO expiry FROM tallystick.pass_keys k  -- by no index: there are one or two
+    WHERE k.id IS NOT DISTINCT FROM split_part(pass, '.', 1) AND encode(sha256(k.outer_pad || sha256(k.inner_pad || convert_to(
       concat_ws(E'\n', l, subject, session_user, split_part(pass, '.', 2)), 'UTF8'))), 'hex') = split_part(pass, '.', 3);
   IF to_timestamp(expiry::double precision) >= clock_timestamp() THEN
     pass := set_config('tallystick.ledger', l::text, true);
@@ -106,9 +106,11 @@ BEGIN
   ] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', each);
     EXECUTE format('CREATE POLICY mine ON %I TO tallystick_app USING (ledger = (SELECT tallystick.mine()))', each);
-    EXECUTE format('CREATE POLICY checked ON %I TO tallystick_owner'
-      ' USING (ledger = nullif(current_setting(%L, true), %L)::uuid)', each, 'tallystick.ledger', '');
+    EXECUTE format('CREATE POLICY checked ON %1$I TO tallystick_owner'
+      ' USING (ledger = nullif(current_setting(%2$L, true), %3$L)::uuid)'
+      ' WITH CHECK (ledger::text = current_setting(%2$L, true))', each, 'tallystick.ledger', '');
   END LOOP;
+  ALTER POLICY checked ON heads USING (ledger::text = current_setting('tallystick.ledger', true));  -- cheaper for one row
 END $$;
 
 CREATE POLICY names ON ledgers TO tallystick_owner USING (true) WITH CHECK (true);  -- nobody else has a grant
@@ -373,43 +375,49 @@ BEGIN
   END LOOP;
 END $$;
 
--- Move the head from (at, was), with these lines and rows, all or nothing, and note by their keys the requests that some
--- of the lines are of: `spans` has the first and the last event of each. What there is none of is NULL. The outcome is a
--- result and not an error: 'written', also if these very lines were written before, and the answer was lost; 'moved', if
--- the head was not there, or the rows or settings have another version; else its state.
+-- Move the head from (at, was), with a line and more of them, and rows, all or nothing, and note by their keys the requests
+-- that some of the lines are of: `spans` has the first and the last event of each. `erased` are the lines that lose their
+-- data; it is not NULL where a line is about erasing. What there is none of is NULL, and at the end may be left out. The
+-- outcome is a result and not an error: 'written', also if this very line was written before, and the answer was lost;
+-- 'moved', if the head was not there, or the rows or settings have another version; else its state.
 CREATE FUNCTION write(
   l uuid, pass text, at bigint, was text, was_shape integer, was_settings integer,
-  new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
-  slices bytea[], datas bytea[], keys bytea[], spans bigint[], erased bigint[],
-  rewritten bytea[], kept bytea[], kept_at bigint[], plain bytea[], gone bytea[]
+  new_seq bigint, new_hash text, new_ts text, new_bytes bigint, new_saved bytea, slice bytea, data bytea,
+  new_shape integer DEFAULT NULL, new_tables text[] DEFAULT NULL,
+  slices bytea[] DEFAULT NULL, datas bytea[] DEFAULT NULL, keys bytea[] DEFAULT NULL, spans bigint[] DEFAULT NULL,
+  erased bigint[] DEFAULT NULL, rewritten bytea[] DEFAULT NULL, kept bytea[] DEFAULT NULL,
+  kept_at bigint[] DEFAULT NULL, plain bytea[] DEFAULT NULL, gone bytea[] DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
 BEGIN
   l := tallystick.admit(l, pass);
-  UPDATE tallystick.heads SET seq = at + coalesce(cardinality(slices), 0), hash = new_hash, ts = new_ts,
-    bytes = bytes + new_bytes, saved = new_saved, shape = new_shape, tables = coalesce(new_tables, tables)
-  WHERE ledger = l AND (hash, shape, settings, state) = (was, was_shape, was_settings, 'open');
+  UPDATE tallystick.heads h SET seq = new_seq, hash = new_hash, ts = new_ts, bytes = h.bytes + new_bytes, saved = new_saved
+    WHERE h.ledger = l AND (h.hash, h.shape, h.settings, h.state) = (was, was_shape, was_settings, 'open');
   IF NOT FOUND THEN
     RETURN (SELECT CASE
-        WHEN EXISTS (SELECT FROM tallystick.events e WHERE e.ledger = l AND e.seq = at + 1 AND e.head = slices[1])
+        WHEN EXISTS (SELECT FROM tallystick.events e WHERE e.ledger = l AND e.seq = at + 1 AND e.head = slice)
         THEN 'written' WHEN h.state = 'open' THEN 'moved' ELSE h.state END
       FROM tallystick.heads h WHERE h.ledger = l);
   END IF;
+  IF slice IS NOT NULL THEN
+    INSERT INTO tallystick.events (ledger, seq, head, data) VALUES (l, at + 1, slice, data);
+  END IF;
+  IF coalesce(new_shape::text, new_tables::text) IS NOT NULL THEN
+    UPDATE tallystick.heads h SET shape = coalesce(new_shape, h.shape), tables = coalesce(new_tables, h.tables)
+      WHERE h.ledger = l;
+  END IF;
   IF slices IS NOT NULL THEN
     INSERT INTO tallystick.events (ledger, seq, head, data)
-      SELECT l, at + n, slices[n], datas[n] FROM generate_series(1, cardinality(slices)) AS n;
-    IF position('"op":"erase'::bytea IN array_send(slices)) > 0 THEN
-      PERFORM tallystick.note_erasures(l, at, slices, datas);
-    END IF;
+      SELECT l, at + 1 + n, slices[n], datas[n] FROM generate_series(1, cardinality(slices)) AS n;
   END IF;
   IF keys IS NOT NULL THEN
     INSERT INTO tallystick.requests (ledger, key, first, last)
       SELECT l, keys[n], spans[2 * n - 1], spans[2 * n] FROM generate_series(1, cardinality(keys)) AS n;
   END IF;
   IF erased IS NOT NULL THEN
-    UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
-      WHERE ledger = l AND seq = ANY (erased);
+    UPDATE tallystick.events e SET data = convert_to(rpad('null', length(e.data)), 'UTF8')
+      WHERE e.ledger = l AND e.seq = ANY (erased);
+    PERFORM tallystick.note_erasures(l, at, slice || slices, data || datas);
   END IF;
   IF rewritten IS NOT NULL OR kept IS NOT NULL OR plain IS NOT NULL OR gone IS NOT NULL THEN
     PERFORM tallystick.put_rows(l, rewritten, kept, kept_at, plain, gone);

@@ -100,7 +100,7 @@ class TablesInPostgres(RowTables):
     def __init__(self) -> None:
         super().__init__()
         self.database: PostgresRows = PostgresRows(self)
-        self.filled: Collection[str] = ()  # the tables that have rows in the database, or had
+        self.filled = frozenset[str]()  # the tables that have rows in the database, or had
 
     def _declared(self, table: RowTable[Any]) -> RowTable[Any]:
         table.number = table.name
@@ -122,11 +122,12 @@ class TablesInPostgres(RowTables):
             table.learn(name, found.get((table.number, name), []))
 
     def follow(self, tables: Collection[str]) -> None:
-        self.filled, self.is_bad = tables, False
+        self.filled, self.is_bad = frozenset(tables), False
         self.discard()
 
-    def tables_with_rows(self) -> set[str]:
-        return {*self.filled, *(name for name, table in self.tables.items() if table.changed)}
+    def tables_with_rows(self) -> frozenset[str]:
+        new = [name for name, table in self.dirty.items() if table.changed and name not in self.filled]
+        return self.filled.union(new) if new else self.filled
 
     def written(self, position: Position | None) -> None:
         self.filled = self.tables_with_rows()
@@ -136,7 +137,7 @@ class TablesInPostgres(RowTables):
         """What is not written yet, as `put_rows` takes it. Several values of one row take turns, so that no statement
         changes a row twice."""
         if not (writes := self.writes()):
-            return [None] * 5
+            return []
         kept = [row for each in writes for row in each.kept]
         turns, seen = list[int](), dict[tuple[Number, str], int]()
         for number, name, *_ in kept:
