@@ -389,7 +389,7 @@ class LedgerCalls:
 
     def __init__(self, database: Database, ledger: UUID) -> None:
         self.database, self.ledger = database, ledger
-        self._subject = str(ledger)
+        self._id, self._subject = ledger.bytes, str(ledger)
         self.count = 0  # of all calls
         self.is_snapshot = False
         self._open: tuple[int, Connection] | None = None  # the transaction of a thread
@@ -402,8 +402,9 @@ class LedgerCalls:
     @property
     def _db(self) -> Connection | None:
         """The connection of this thread's transaction: lines may be read in others meanwhile."""
-        is_mine = self._open is not None and self._open[0] == threading.get_ident()
-        return self._open[1] if is_mine and self._open is not None else None
+        if self._open is None or self._open[0] != threading.get_ident():
+            return None
+        return self._open[1]
 
     def is_standby(self) -> bool:
         """Whether the server follows another one."""
@@ -412,21 +413,21 @@ class LedgerCalls:
 
     def rows(self, function: str, *values: object) -> Rows:
         """The result of a function that does no harm if it is called again, because the connection was lost."""
-        if self._db is not None:
-            try:
-                return self.once(function, *values)
-            except Lost as error:
-                lost = f"the connection to {self.database.place} was lost"
-                raise Busy(f"{lost}; nothing was changed; try again") from error
-        return self.database.again(lambda: self.once(function, *values))
+        db = self._db
+        if db is None:
+            return self.database.again(lambda: self.once(function, values, db))
+        try:
+            return self.once(function, values, db)
+        except Lost as error:
+            lost = f"the connection to {self.database.place} was lost"
+            raise Busy(f"{lost}; nothing was changed; try again") from error
 
-    def once(self, function: str, *values: object) -> Rows:
+    def once(self, function: str, values: Sequence[object], db: Connection | None) -> Rows:
         """The result of a function. Lost, if it is not known whether it was carried out."""
         self.count += 1
         statement, send = _function(function, len(values))
         sent = [None if value is None else each(value) for each, value in zip(send, values, strict=True)]
-        own = self.ledger.bytes, self.database.pass_for(self._subject)
-        return self.database.run(statement, [*own, *sent], self._db)
+        return self.database.run(statement, [self._id, self.database.pass_for(self._subject), *sent], db)
 
     @contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[None]:
@@ -477,6 +478,6 @@ class LedgerCalls:
 
     def end_snapshot(self) -> None:
         """Read what is there now: somebody writes in a block that reads."""
-        if (db := self._db) is not None and self.is_snapshot:
+        if self.is_snapshot and (db := self._db) is not None:
             self._open, self.is_snapshot = None, False
             self._finish(db)

@@ -228,14 +228,19 @@ class PostgresLedger(PostgresReader):
 
     def _write(self, decide: Callable[[], Sequence[Sequence[Pending]]], request: str = "") -> list[Event]:
         """Decide and record, and again if somebody else was first."""
-        with self._writing():
-            for attempt in range(_ATTEMPTS):
-                with suppress(_Again):
-                    if attempt < _ATTEMPTS - 1:
-                        expected = self._expected() if attempt == 0 and not request else None
+        with self._gate:
+            self._start_writing()
+            try:
+                for attempt in range(_ATTEMPTS - 1):
+                    expected = self._expected() if attempt == 0 and not request else None
+                    try:
                         return self._decided(expected or self._look(request=request), decide, request)
-                    with self._locked(request) as looked:
-                        return self._decided(looked, decide, request)
+                    except _Again:
+                        continue
+                with suppress(_Again), self._locked(request) as looked:
+                    return self._decided(looked, decide, request)
+            finally:
+                self._end_writing()
         raise Busy(f"others write to {self.place} all the time; try again")
 
     def _decided(
@@ -262,11 +267,11 @@ class PostgresLedger(PostgresReader):
 
     def _expected(self) -> Looked | None:
         """What a look would find if nobody else has written since the last one; None, if that is not likely."""
-        clock = "" if self._clock else self._calls.database.time()
-        if not self._is_alone or self.head.seq < 0 or clock is None or (clock and clock < self.head.ts):
+        head, clock = self._kept.head, "" if self._clock else self._calls.database.time()
+        if not self._is_alone or head.seq < 0 or clock is None or (clock and clock < head.ts):
             return None
         pinned = self._pin.read(self._calls.ledger.hex) if self._pin else None
-        if pinned is not None and pinned.seq > self.head.seq:
+        if pinned is not None and pinned.seq > head.seq:
             return None
         self._is_expected = True
         return Looked(clock, None, None)
@@ -353,16 +358,22 @@ class PostgresLedger(PostgresReader):
     def _writing(self) -> Iterator[None]:
         """The context of a write: one thread, and none is in progress in it."""
         with self.turn():
-            if self._is_writing or (self._calls.is_open and not self._calls.is_snapshot):
-                raise Refused("a write is in progress in this thread; finish it first", "batch")
-            self._must_be_writable()
-            self._calls.end_snapshot()
-            self._is_writing = True
+            self._start_writing()
             try:
                 yield
             finally:
-                self._is_writing = False
-                self._drafts.end()
+                self._end_writing()
+
+    def _start_writing(self) -> None:
+        if self._is_writing or (self._calls.is_open and not self._calls.is_snapshot):
+            raise Refused("a write is in progress in this thread; finish it first", "batch")
+        self._must_be_writable()
+        self._calls.end_snapshot()
+        self._is_writing = True
+
+    def _end_writing(self) -> None:
+        self._is_writing = False
+        self._drafts.end()
 
     def _must_be_writable(self) -> None:
         if not self.writable:

@@ -126,7 +126,7 @@ class TablesInPostgres(RowTables):
         self.discard()
 
     def tables_with_rows(self) -> frozenset[str]:
-        new = [name for name, table in self.dirty.items() if table.changed and name not in self.filled]
+        new = self.dirty and [name for name, table in self.dirty.items() if table.changed and name not in self.filled]
         return self.filled.union(new) if new else self.filled
 
     def written(self, position: Position | None) -> None:
@@ -136,7 +136,7 @@ class TablesInPostgres(RowTables):
     def fields(self) -> list[list[Any] | None]:
         """What is not written yet, as `put_rows` takes it. Several values of one row take turns, so that no statement
         changes a row twice."""
-        if not (writes := self.writes()):
+        if not self.dirty or not (writes := self.writes()):
             return []
         kept = [row for each in writes for row in each.kept]
         turns, seen = list[int](), dict[tuple[Number, str], int]()
