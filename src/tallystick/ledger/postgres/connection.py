@@ -125,15 +125,13 @@ def _array(item: int, send: Callable[[Any], bytes]) -> Callable[[Sequence[Any]],
     """What makes an array; `item` is the number of the type of its items in the catalogue."""
 
     def sent(items: Sequence[Any]) -> bytes:
-        if not items:
-            return pack(">iiI", 0, 0, item)
-        parts = [pack(">iiIii", 1, None in items, item, len(items), 1)]
+        parts = [pack(">iiIii", 1, None in items, item, len(items), 1) if items else pack(">iiI", 0, 0, item)]
         for each in items:
             if each is None:
                 parts.append(_NULL)
             else:
                 raw = send(each)
-                parts += [_integer(len(raw)), raw]
+                parts += _integer(len(raw)), raw
         return b"".join(parts)
 
     return sent

@@ -8,7 +8,9 @@ head does not move, or only this process moves it. Which tables have ever had a 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from operator import itemgetter
 from typing import Any
 
 from tallystick.projections.tables.rows import (
@@ -134,30 +136,30 @@ class TablesInPostgres(RowTables):
         super().written(position)
 
     def fields(self) -> list[list[Any] | None]:
-        """What is not written yet, as `put_rows` takes it. Several values of one row take turns, so that no statement
-        changes a row twice."""
+        """What is not written yet, as `put_rows` takes it; empty, if there is nothing. Several values of one row take
+        turns, so that no statement changes a row twice."""
         if not self.dirty or not (writes := self.writes()):
             return []
-        kept = [row for each in writes for row in each.kept]
-        turns, seen = list[int](), dict[tuple[Number, str], int]()
-        for number, name, *_ in kept:
-            turns.append(seen.get((number, name), -1) + 1)
-            seen[number, name] = turns[-1]
-        order = sorted(range(len(kept)), key=turns.__getitem__)
-        found = (
-            [field for each in writes for number, name in each.rewritten for field in _key(number, name)],
-            [field for at in order for field in _row(kept[at])],
-            [number for at in order for number in (turns[at], kept[at][-1])],
-            [field for each in writes for row in each.plain for field in _row(row)],
-            [field for each in writes for number, name in each.gone for field in _key(number, name)],
-        )
-        return [fields or None for fields in found]
+        rewritten: list[Any] = []
+        steps: list[tuple[int, Change]] = []
+        plain: list[Any] = []
+        gone: list[Any] = []
+        for each in writes:
+            rewritten += [field.encode() for row in each.rewritten for field in row]
+            gone += [field.encode() for row in each.gone for field in row]
+            for row in each.plain:
+                plain += _fields(row)
+            turns = Counter[str]()
+            for row in each.kept:
+                steps.append((turns[row[1]], row))
+                turns[row[1]] += 1
+        steps.sort(key=itemgetter(0))
+        kept = [field for _, row in steps for field in _fields(row)]
+        kept_at = [number for turn, row in steps for number in (turn, row[4])]
+        return [fields or None for fields in (rewritten, kept, kept_at, plain, gone)]
 
 
-def _key(number: Number, name: str) -> tuple[bytes, bytes]:
-    return number.encode(), name.encode()
-
-
-def _row(row: Change) -> tuple[bytes | None, ...]:
+def _fields(row: Change) -> tuple[bytes | None, ...]:
     number, name, value, seqs, _ = row
-    return number.encode(), name.encode(), value, (array_of(seqs) or "").encode() or None
+    events = array_of(seqs)
+    return number.encode(), name.encode(), value, events.encode() if events else None
