@@ -171,13 +171,13 @@ def test_what_is_looked_up_by_key_is_all_that_is_read(cluster):
         f"rows_by_key(%s, %s, %s, %s, {MANY})": (tabs, keys),
         "lines_of(%s, %s, %s)": ([7, 70],),
         "row_steps(%s, %s, %s, %s)": ("belief.key", keys[0]),
-        "put_rows(%s, %s, NULL, NULL, NULL, NULL)": (pairs(keys),),
-        "put_rows(%s, NULL, NULL, NULL, NULL, %s)": (pairs([b"me\x1f\x1fkey-8", b"me\x1f\x1fkey-9"]),),
+        "put_kept(%s, %s, NULL, NULL, NULL)": (pairs(keys),),
+        "put_kept(%s, NULL, NULL, NULL, %s)": (pairs([b"me\x1f\x1fkey-8", b"me\x1f\x1fkey-9"]),),
     }
     with cluster.owner() as db:
         for call, values in calls.items():
             with rows_read(db) as read:
-                first = own[:1] if "put_rows" in call else own
+                first = own[:1] if "put_kept" in call else own
                 db.execute(f"SELECT count(*) FROM tallystick.{call}", (*first, *values))
             assert 0 < read[0] < 100, call
 

@@ -65,8 +65,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text integer integer bigint text text bigint bytea bytea bytea integer text[] bytea[] bytea[]"
-             " bytea[] bigint[] bigint[] bytea[] bytea[] bigint[] bytea[] bytea[]",
+    "write": "bigint text integer integer bigint text text bigint bytea bytea bytea bytea[] text[] integer"
+             " bytea[] bytea[] bigint[] bytea[] bytea[] bytea[] bytea[] bigint[] bigint[]",
     "fill_rows": "uuid boolean text[] bytea[] bytea[] text[] bigint[] bigint[]",
     "keep_checkpoint": "bigint text",
     "checkpoints_of": "",

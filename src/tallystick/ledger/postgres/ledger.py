@@ -320,12 +320,12 @@ class PostgresLedger(PostgresReader):
         is_whole = [key for key, *span in requests if span == [kept.head.seq + 1, made.seq]]
         self._sent = made.lines[0] if made.lines else b"", is_whole[0] if is_whole else ""
         first = (made.slices[0], made.datas[0]) if made.slices else (None, None)
+        plain, *rest = self._rows.fields()
         more = [
-            self._rows.shape if self._rows.shape != self._shape else None,
-            sorted(after.tables) if after.tables != kept.tables else None, made.slices[1:] or None,
-            made.datas[1:] or None,
-            [digest_of(key) for key, *_ in requests] or None, [seq for _, *span in requests for seq in span] or None,
-            erased, *self._rows.fields(),
+            plain, sorted(after.tables) if after.tables != kept.tables else None,
+            self._rows.shape if self._rows.shape != self._shape else None, *rest,
+            made.slices[1:] or None, made.datas[1:] or None, [digest_of(key) for key, *_ in requests] or None,
+            [seq for _, *span in requests for seq in span] or None, erased,
         ]  # fmt: skip
         while more and more[-1] is None:
             more.pop()

@@ -67,7 +67,7 @@ class StateRows(Protocol):
         """The tables that have a row, or had one, once what is not written yet is."""
 
     def fields(self) -> Sequence[list[Any] | None]:
-        """What is not written yet, as the last values of the database's `write`."""
+        """What is not written yet, for the database's `write`: `plain`, `rewritten`, `kept`, `kept_at` and `gone`."""
 
     def changes(self) -> int:
         """How many changes are not written yet."""

@@ -106,9 +106,8 @@ BEGIN
   ] LOOP
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', each);
     EXECUTE format('CREATE POLICY mine ON %I TO tallystick_app USING (ledger = (SELECT tallystick.mine()))', each);
-    EXECUTE format('CREATE POLICY checked ON %1$I TO tallystick_owner'
-      ' USING (ledger = nullif(current_setting(%2$L, true), %3$L)::uuid)'
-      ' WITH CHECK (ledger::text = current_setting(%2$L, true))', each, 'tallystick.ledger', '');
+    EXECUTE format('CREATE POLICY checked ON %I TO tallystick_owner'
+      ' USING (ledger = (SELECT nullif(current_setting(%L, true), %L)::uuid))', each, 'tallystick.ledger', '');
   END LOOP;
   ALTER POLICY checked ON heads USING (ledger::text = current_setting('tallystick.ledger', true));  -- cheaper for one row
 END $$;
@@ -338,13 +337,12 @@ END $$;
 CREATE TRIGGER keep_past BEFORE UPDATE OF since ON state_row FOR EACH ROW
   WHEN (OLD.since < NEW.since AND OLD.value IS NOT NULL) EXECUTE FUNCTION keep_past();
 
--- Rows of the state, for functions that have checked the pass. Each array has several fields for each row, one after the
--- other, and is NULL if there are none: nothing stays of `rewritten` rows (table, key); `kept` values (table, key, value,
--- events) are put one after the other, by their turn, which is with their `since` in `kept_at`; then `plain` values of the
--- same fields, which have neither a past nor `since`; then rows are removed that are `gone` (table, key).
-CREATE FUNCTION put_rows(
-  l uuid, rewritten bytea[], kept bytea[], kept_at bigint[], plain bytea[], gone bytea[]
-) RETURNS void LANGUAGE plpgsql AS $$
+-- Rows of tables that keep their past, and rows that go, for functions that have checked the pass. Each array has several
+-- fields for each row, one after the other, and is NULL if there are none: nothing stays of `rewritten` rows (table, key);
+-- `kept` values (table, key, value, events) are put one after the other, by their turn, which is with their `since` in
+-- `kept_at`; then rows are removed that are `gone` (table, key).
+CREATE FUNCTION put_kept(l uuid, rewritten bytea[], kept bytea[], kept_at bigint[], gone bytea[]) RETURNS void
+LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
   FOR n IN 1..coalesce(cardinality(rewritten), 0) BY 2 LOOP
@@ -363,30 +361,25 @@ BEGIN
         WHERE r.since <= excluded.since
         AND (r.value IS DISTINCT FROM excluded.value OR r.seqs IS DISTINCT FROM excluded.seqs);
   END LOOP;
-  IF plain IS NOT NULL THEN
-    INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs)
-      SELECT l, convert_from(plain[n], 'UTF8'), plain[n + 1], plain[n + 2], convert_from(plain[n + 3], 'UTF8')::bigint[]
-      FROM generate_series(1, cardinality(plain), 4) AS n
-      ON CONFLICT (ledger, tab, key) DO UPDATE SET value = excluded.value, seqs = excluded.seqs;
-  END IF;
   FOR n IN 1..coalesce(cardinality(gone), 0) BY 2 LOOP
     DELETE FROM tallystick.state_row r
       WHERE r.ledger = l AND r.tab = convert_from(gone[n], 'UTF8') AND r.key = gone[n + 1];
   END LOOP;
 END $$;
 
--- Move the head from (at, was), with a line and more of them, and rows, all or nothing, and note by their keys the requests
--- that some of the lines are of: `spans` has the first and the last event of each. `erased` are the lines that lose their
--- data; it is not NULL where a line is about erasing. What there is none of is NULL, and at the end may be left out. The
--- outcome is a result and not an error: 'written', also if this very line was written before, and the answer was lost;
--- 'moved', if the head was not there, or the rows or settings have another version; else its state.
+-- Move the head from (at, was), with a line and more of them, and rows, all or nothing. Rows without a past are in `plain`
+-- (table, key, value, events), the others as in `put_kept`. Of the requests that some of the lines are of the `keys` are
+-- noted, with the first and the last event of each in `spans`. `erased` are the lines that lose their data; it is not NULL
+-- where a line is about erasing. What there is none of is NULL, and at the end may be left out. The outcome is a result
+-- and not an error: 'written', also if this very line was written before, and the answer was lost; 'moved', if the head
+-- was not there, or the rows or settings have another version; else its state.
 CREATE FUNCTION write(
   l uuid, pass text, at bigint, was text, was_shape integer, was_settings integer,
   new_seq bigint, new_hash text, new_ts text, new_bytes bigint, new_saved bytea, slice bytea, data bytea,
-  new_shape integer DEFAULT NULL, new_tables text[] DEFAULT NULL,
+  plain bytea[] DEFAULT NULL, new_tables text[] DEFAULT NULL, new_shape integer DEFAULT NULL,
+  rewritten bytea[] DEFAULT NULL, kept bytea[] DEFAULT NULL, kept_at bigint[] DEFAULT NULL, gone bytea[] DEFAULT NULL,
   slices bytea[] DEFAULT NULL, datas bytea[] DEFAULT NULL, keys bytea[] DEFAULT NULL, spans bigint[] DEFAULT NULL,
-  erased bigint[] DEFAULT NULL, rewritten bytea[] DEFAULT NULL, kept bytea[] DEFAULT NULL,
-  kept_at bigint[] DEFAULT NULL, plain bytea[] DEFAULT NULL, gone bytea[] DEFAULT NULL
+  erased bigint[] DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
@@ -402,7 +395,18 @@ BEGIN
   IF slice IS NOT NULL THEN
     INSERT INTO tallystick.events (ledger, seq, head, data) VALUES (l, at + 1, slice, data);
   END IF;
-  IF coalesce(new_shape::text, new_tables::text) IS NOT NULL THEN
+  IF plain IS NOT NULL THEN
+    INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs)
+      SELECT l, convert_from(plain[n], 'UTF8'), plain[n + 1], plain[n + 2], convert_from(plain[n + 3], 'UTF8')::bigint[]
+      FROM generate_series(1, cardinality(plain), 4) AS n
+      ON CONFLICT (ledger, tab, key) DO UPDATE SET value = excluded.value, seqs = excluded.seqs;
+  END IF;
+  IF new_tables IS NULL AND new_shape IS NULL AND rewritten IS NULL AND kept IS NULL AND gone IS NULL
+    AND slices IS NULL AND keys IS NULL AND erased IS NULL
+  THEN
+    RETURN 'written';
+  END IF;
+  IF new_tables IS NOT NULL OR new_shape IS NOT NULL THEN
     UPDATE tallystick.heads h SET shape = coalesce(new_shape, h.shape), tables = coalesce(new_tables, h.tables)
       WHERE h.ledger = l;
   END IF;
@@ -419,9 +423,7 @@ BEGIN
       WHERE e.ledger = l AND e.seq = ANY (erased);
     PERFORM tallystick.note_erasures(l, at, slice || slices, data || datas);
   END IF;
-  IF rewritten IS NOT NULL OR kept IS NOT NULL OR plain IS NOT NULL OR gone IS NOT NULL THEN
-    PERFORM tallystick.put_rows(l, rewritten, kept, kept_at, plain, gone);
-  END IF;
+  PERFORM tallystick.put_kept(l, rewritten, kept, kept_at, gone);
   RETURN 'written';
 END $$;
 

@@ -136,10 +136,10 @@ class TablesInPostgres(RowTables):
         super().written(position)
 
     def fields(self) -> list[list[Any] | None]:
-        """What is not written yet, as `put_rows` takes it; empty, if there is nothing. Several values of one row take
-        turns, so that no statement changes a row twice."""
+        """What is not written yet: `plain`, `rewritten`, `kept`, `kept_at` and `gone` of the database's `write`. Values
+        of one row take turns, so that no statement changes a row twice."""
         if not self.dirty or not (writes := self.writes()):
-            return []
+            return [None] * 5
         rewritten: list[Any] = []
         steps: list[tuple[int, Change]] = []
         plain: list[Any] = []
@@ -156,7 +156,7 @@ class TablesInPostgres(RowTables):
         steps.sort(key=itemgetter(0))
         kept = [field for _, row in steps for field in _fields(row)]
         kept_at = [number for turn, row in steps for number in (turn, row[4])]
-        return [fields or None for fields in (rewritten, kept, kept_at, plain, gone)]
+        return [fields or None for fields in (plain, rewritten, kept, kept_at, gone)]
 
 
 def _fields(row: Change) -> tuple[bytes | None, ...]:
