@@ -126,12 +126,9 @@ def _array(item: int, send: Callable[[Any], bytes]) -> Callable[[Sequence[Any]],
 
     def sent(items: Sequence[Any]) -> bytes:
         parts = [pack(">iiIii", 1, None in items, item, len(items), 1) if items else pack(">iiI", 0, 0, item)]
-        for each in items:
-            if each is None:
-                parts.append(_NULL)
-            else:
-                raw = send(each)
-                parts += _integer(len(raw)), raw
+        raw = items if send is bytes else [each if each is None else send(each) for each in items]
+        for each in raw:
+            parts += (_NULL,) if each is None else (_integer(len(each)), each)
         return b"".join(parts)
 
     return sent

@@ -8,14 +8,15 @@ head does not move, or only this process moves it. Which tables have ever had a 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
 from tallystick.projections.tables.rows import (
+    GONE,
     SHAPE,
     Change,
+    KeptTable,
     Number,
     PastRow,
     Recorded,
@@ -138,28 +139,37 @@ class TablesInPostgres(RowTables):
     def fields(self) -> list[list[Any] | None]:
         """What is not written yet: `plain`, `rewritten`, `kept`, `kept_at` and `gone` of the database's `write`. Values
         of one row take turns, so that no statement changes a row twice."""
-        if not self.dirty or not (writes := self.writes()):
+        if not self.dirty:
             return [None] * 5
-        rewritten: list[Any] = []
-        steps: list[tuple[int, Change]] = []
         plain: list[Any] = []
         gone: list[Any] = []
-        for each in writes:
-            rewritten += [field.encode() for row in each.rewritten for field in row]
-            gone += [field.encode() for row in each.gone for field in row]
-            for row in each.plain:
-                plain += _fields(row)
-            turns = Counter[str]()
-            for row in each.kept:
-                steps.append((turns[row[1]], row))
-                turns[row[1]] += 1
+        rewritten: list[Any] = []
+        steps: list[tuple[int, Change]] = []
+        for table in self.dirty.values():
+            if isinstance(table, KeptTable):
+                writes = table.writes()
+                gone += [field.encode() for row in writes.gone for field in row]
+                rewritten += [field.encode() for row in writes.rewritten for field in row]
+                turns: dict[str, int] = {}
+                for row in writes.kept:
+                    turns[row[1]] = turns.get(row[1], -1) + 1
+                    steps.append((turns[row[1]], row))
+                continue
+            tab, dump, seqs = table.name.encode(), table.codec.dump, table.seqs.get
+            for name, value in table.changed.items():
+                if value is GONE:
+                    gone += tab, name.encode()
+                else:
+                    plain += tab, name.encode(), dump(value), _events(seqs(name))
         steps.sort(key=itemgetter(0))
-        kept = [field for _, row in steps for field in _fields(row)]
+        kept = [
+            field for _, (number, name, value, events, _) in steps
+            for field in (number.encode(), name.encode(), value, _events(events))
+        ]  # fmt: skip
         kept_at = [number for turn, row in steps for number in (turn, row[4])]
         return [fields or None for fields in (plain, rewritten, kept, kept_at, gone)]
 
 
-def _fields(row: Change) -> tuple[bytes | None, ...]:
-    number, name, value, seqs, _ = row
-    events = array_of(seqs)
-    return number.encode(), name.encode(), value, events.encode() if events else None
+def _events(seqs: str | None) -> bytes | None:
+    found = array_of(seqs)
+    return found.encode() if found else None
