@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cache
+from queue import Empty, SimpleQueue
 from struct import Struct, pack
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -210,7 +211,9 @@ class Database:
         self._role = str(given.get("user") or "")
         self._has_several = "," in f"{given.get('host')}{given.get('hostaddr')}"
         self._address = make_conninfo(address, **{**(_SEVERAL_HOSTS if self._has_several else _DEFAULTS), **given})
-        self._idle, self._free = list[Connection](), threading.BoundedSemaphore(size)
+        self._idle, self._free = list[Connection](), SimpleQueue[None]()  # a token for each that is not in use
+        for _ in range(size):
+            self._free.put(None)
         self._is_closed, self._may_prepare = False, True
         self._server_time = _UNKNOWN
 
@@ -280,12 +283,14 @@ class Database:
     def _take(self) -> Connection:
         if self._is_closed:
             raise Closed(f"the database {self.place} is closed; open the memory again")
-        if not self._free.acquire(timeout=self.timeout):
-            raise Busy(f"all connections to {self.place} are in use; try again")
+        try:
+            self._free.get(timeout=self.timeout)
+        except Empty:
+            raise Busy(f"all connections to {self.place} are in use; try again") from None
         try:
             return self._idle.pop() if self._idle else self._connect()
         except BaseException:
-            self._free.release()
+            self._free.put(None)
             raise
 
     def _give_back(self, db: Connection) -> None:
@@ -294,7 +299,7 @@ class Database:
             self._idle.append(db)
         else:
             db.close()
-        self._free.release()
+        self._free.put(None)
 
     def _connect(self) -> Connection:
         try:
