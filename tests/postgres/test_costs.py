@@ -162,18 +162,22 @@ def test_what_is_looked_up_by_key_is_all_that_is_read(cluster):
     own = (ledger, cluster.key.sign(str(ledger), "postgres", int(time.time()) + 60))
     keys = [f"me\x1f\x1fkey-{number}".encode() for number in (7, 70)]
     tabs = ["belief.key"] * 2
+
+    def pairs(names: list[bytes]) -> list[bytes]:
+        return [field for name in names for field in (b"belief.key", name)]
+
     calls = {
         "rows_by_key(%s, %s, %s, %s, NULL)": (tabs, keys),
         f"rows_by_key(%s, %s, %s, %s, {MANY})": (tabs, keys),
         "lines_of(%s, %s, %s)": ([7, 70],),
         "row_steps(%s, %s, %s, %s)": ("belief.key", keys[0]),
-        "put_rows(%s, %s, %s" + ", '{}'" * 12 + ")": (tabs, keys),
-        "put_rows(%s" + ", '{}'" * 12 + ", %s, %s)": (tabs, [b"me\x1f\x1fkey-8", b"me\x1f\x1fkey-9"]),
+        "put_kept(%s, %s, NULL, NULL, NULL)": (pairs(keys),),
+        "put_kept(%s, NULL, NULL, NULL, %s)": (pairs([b"me\x1f\x1fkey-8", b"me\x1f\x1fkey-9"]),),
     }
     with cluster.owner() as db:
         for call, values in calls.items():
             with rows_read(db) as read:
-                first = own[:1] if "put_rows" in call else own
+                first = own[:1] if "put_kept" in call else own
                 db.execute(f"SELECT count(*) FROM tallystick.{call}", (*first, *values))
             assert 0 < read[0] < 100, call
 
@@ -229,8 +233,8 @@ def test_rows_are_made_again_as_they_were_in_few_statements(cluster):
 
 def prepared(opened: OpenDatabase) -> list[str]:
     """The statements that its connection keeps; it has but one."""
-    [db] = opened.ledger._calls.database._idle
-    return [text for (text,) in db.execute("SELECT statement FROM pg_prepared_statements", prepare=False).fetchall()]
+    [connection] = opened.ledger._calls.database._idle
+    return [text for (text,) in connection.db.execute("SELECT statement FROM pg_prepared_statements").fetchall()]
 
 
 @pytest.mark.parametrize("database", ["straight", "pooled"])
@@ -252,8 +256,8 @@ def test_a_server_that_has_forgotten_what_was_prepared_is_asked_without(cluster)
     opened = OpenDatabase(cluster.ledger_address(cluster.new_ledger()), str(cluster.key))
     for number in range(10):
         opened.ledger.append([config(number)])
-    [db] = opened.ledger._calls.database._idle
-    db.pgconn.exec_(b"DEALLOCATE ALL")
+    [connection] = opened.ledger._calls.database._idle
+    connection.db.pgconn.exec_(b"DEALLOCATE ALL")
 
     assert [event.body["value"] for event in opened.ledger.append([config(10)])] == ["10"]
     assert len(list(opened.ledger.events())) == 12

@@ -223,8 +223,8 @@ def test_of_several_hosts_the_primary_is_found_and_a_standby_is_only_read(pair, 
 def test_what_an_address_says_of_its_connections_goes_before_what_is_usual(cluster):
     def connected(address: str) -> dict[str, str]:
         database = Database(address, cluster.key)
-        with database.connection() as db:
-            found = db.info.get_parameters()
+        with database.connection() as connection:
+            found = connection.db.info.get_parameters()
         database.close()
         return found
 

@@ -55,15 +55,15 @@ GRANT USAGE ON SCHEMA faults TO PUBLIC"""
 def failing(cluster, opened: OpenDatabase, code: str, *, times: int, inside: str) -> Iterator[None]:
     """For one ledger, the first calls of a function fail with this code."""
     with cluster.owner() as db:
-        [(enter,)] = db.execute("SELECT pg_get_functiondef('tallystick.enter'::regproc)").fetchall()
+        [(admit,)] = db.execute("SELECT pg_get_functiondef('tallystick.admit'::regproc)").fetchall()
         db.execute(_FAILING)
         fault = f"PERFORM faults.fail('{code}', {times}, '{inside}')"
         is_mine = f"l = '{opened.ledger.standing.ledger}'"
-        db.execute(enter.replace("BEGIN\n", f"BEGIN\nIF {is_mine} THEN {fault}; END IF;\n"))
+        db.execute(admit.replace("BEGIN\n", f"BEGIN\nIF {is_mine} THEN {fault}; END IF;\n"))
         try:
             yield
         finally:
-            db.execute(enter)
+            db.execute(admit)
             db.execute("DROP SCHEMA faults CASCADE")
 
 

@@ -98,10 +98,11 @@ class Told:
         """Let each write of a ledger be decided, and then once more."""
         decided, lost = ledger._decided, list[bool]()
 
-        def losing(decide: Any, keys: list[str]) -> Any:
+        def losing(looked: Any, decide: Any, request: str) -> Any:
             if lost.pop() if lost else False:
-                return decided(decide, keys)
+                return decided(looked, decide, request)
             count = self.draws._count
+            ledger._begin_moment(looked)
             ledger.state.begin()
             try:
                 decide()

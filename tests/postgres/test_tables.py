@@ -55,9 +55,9 @@ def in_postgres(calls: LedgerCalls) -> TablesInPostgres:
 def write_rows(calls: LedgerCalls, tables: TablesInPostgres) -> None:
     """Write what is not written yet, without a line."""
     [(seq, hashed, ts, _, saved, shape, names, _, _, _, version, *_)] = calls.rows("look", -1, "", None, False, "0")
-    as_it_is = hashed, ts, 0, saved or b"", shape, names
-    done = calls.rows("write", seq, hashed, shape, version, [], [], [], *as_it_is, [], [], [], *tables.arrays())
-    assert done[0][0] == "written"
+    as_it_is, (plain, *rest) = (seq, hashed, ts, 0, saved or b"", None, None), tables.fields()
+    done = calls.rows("write", seq, hashed, shape, version, *as_it_is, plain, names, shape, *rest)
+    assert done == [("written",)]
 
 
 def is_text(key: tuple) -> bool:

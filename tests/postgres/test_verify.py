@@ -54,10 +54,10 @@ def verified(cluster, opened, **how):
 def copied(cluster, opened) -> bytes:
     """The lines, as a program reads them by COPY."""
     database = Database(cluster.address("straight"), cluster.key)
-    ledger = opened.ledger.standing.ledger
-    with database.connection() as db, db.transaction():
-        db.execute("SELECT tallystick.enter(%s, %s)", (ledger, database.pass_for(str(opened.ledger._calls.ledger))))
-        with db.cursor().copy(LINES) as rows:
+    ledger = opened.ledger._calls.ledger
+    with database.connection() as connection, connection.db.transaction():
+        connection.db.execute("SELECT tallystick.enter(%s, %s)", (ledger, database.pass_for(str(ledger)).decode()))
+        with connection.db.cursor().copy(LINES) as rows:
             lines = b"".join(rows)
     database.close()
     return lines

@@ -138,7 +138,7 @@ def test_a_setting_that_was_injected_opens_nothing(cluster, ledgers, app):
     "UPDATE tallystick.events SET data = ''", "UPDATE tallystick.heads SET seq = 0",
     "INSERT INTO tallystick.events VALUES (gen_random_uuid(), 0, '', '')", "SELECT * FROM tallystick.events_0",
     "ALTER TABLE tallystick.events DISABLE ROW LEVEL SECURITY", "SET ROLE tallystick_owner",
-    "SELECT tallystick.must_pass('x', 'y')", "CREATE FUNCTION tallystick.f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "SELECT tallystick.admit(NULL, 'x')", "CREATE FUNCTION tallystick.f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
     "COPY tallystick.events TO PROGRAM 'cat'",
 ])  # fmt: skip
 def test_a_program_may_not(cluster, ledgers, app, statement):

@@ -289,17 +289,31 @@ class HeadPin:
 
     def __init__(self, pins: Path, root: Path | str) -> None:
         self.path = pins / f"{sha256(name_of(root)).hexdigest()[:32]}.head"
-        self._fd, self._is_off = -1, False
+        self._name, self._fd, self._is_off = os.fspath(self.path), -1, False
+        self._known = b"", "", Witness(-1, "")  # the bytes last seen, whose they are, and what
 
     def read(self, ledger: str) -> Witness | None:
         """What was seen of that ledger; None if nothing was, or the pin cannot be read."""
         try:
-            found = _PIN_LINE.match(self.path.read_bytes())
+            fd = os.open(self._name, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return None
-        if found is None or found[1].decode() != ledger or zlib.crc32(found[0][:-10]) != int(found[4], 16):
+        try:
+            return self._read(fd, ledger)
+        finally:
+            os.close(fd)
+
+    def _read(self, fd: int, ledger: str) -> Witness | None:
+        try:
+            raw = os.pread(fd, _PIN_ROOM, 0)
+        except OSError:
             return None
-        return Witness(int(found[2]), found[3].decode(), name=PIN)
+        if raw != self._known[0]:
+            found = _PIN_LINE.match(raw)
+            is_whole = found is not None and zlib.crc32(found[0][:-10]) == int(found[4], 16)
+            whose, seq, hashed = found.group(1, 2, 3) if found and is_whole else (b"", b"-1", b"")
+            self._known = raw, whose.decode(), Witness(int(seq), hashed.decode(), name=PIN)
+        return self._known[2] if self._known[1] == ledger else None
 
     def write(self, ledger: str, seq: int, hashed: str) -> None:
         """Keep the head. Where that is not possible, nothing is kept."""
@@ -308,7 +322,9 @@ class HeadPin:
         try:
             self._open()
             text = b"%b %d %b" % (ledger.encode(), seq, hashed.encode())
-            os.pwrite(self._fd, (text + b" %08x\n" % zlib.crc32(text)).ljust(_PIN_ROOM), 0)
+            raw = (text + b" %08x\n" % zlib.crc32(text)).ljust(_PIN_ROOM)
+            os.pwrite(self._fd, raw, 0)
+            self._known = raw, ledger, Witness(seq, hashed, name=PIN)
         except OSError:
             self._is_off = True
 
@@ -318,15 +334,19 @@ class HeadPin:
         with suppress(OSError):
             self._open()
             fcntl.flock(self._fd, fcntl.LOCK_EX)
-            found = self.read(ledger)
+            found = self._read(self._fd, ledger)
             if found is None or found.seq < seq:
                 self.write(ledger, seq, hashed)
         self.close()
 
     def _open(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         if self._fd < 0:
-            os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                self._fd = os.open(self._name, flags, 0o600)
+            except FileNotFoundError:
+                os.makedirs(self.path.parent, mode=0o700, exist_ok=True)
+                self._fd = os.open(self._name, flags, 0o600)
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -18,15 +18,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cache
-from struct import pack
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from queue import Empty, SimpleQueue
+from struct import Struct, pack
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import psycopg
 from psycopg import errors as pg
-from psycopg.abc import AdaptContext
-from psycopg.adapt import Dumper
+from psycopg.adapt import Transformer
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.generators import execute
+from psycopg.pq import ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGresult
 
 from tallystick.ledger.postgres.address import place_of
 from tallystick.ledger.postgres.passes import PassKey
@@ -63,8 +66,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text integer integer bytea[] bigint[] bigint[] text text bigint bytea integer text[] bytea[]"
-             " bytea[] bigint[] rows",
+    "write": "bigint text integer integer bigint text text bigint bytea bytea bytea bytea[] text[] integer"
+             " bytea[] bytea[] bigint[] bytea[] bytea[] bytea[] bytea[] bigint[] bigint[]",
     "fill_rows": "uuid boolean text[] bytea[] bytea[] text[] bigint[] bigint[]",
     "keep_checkpoint": "bigint text",
     "checkpoints_of": "",
@@ -78,9 +81,6 @@ _TAKES = {
     "finish_arriving": "uuid bigint text bytea integer text[] bigint[] text bigint[] text[]",
     "forget_erasure": "bigint",
 }
-_ROWS = (
-    "text[] bytea[] integer[] text[] bytea[] bytea[] text[] bigint[] text[] bytea[] bytea[] text[] text[] bytea[]"
-)
 
 
 class Lost(Exception):
@@ -107,76 +107,94 @@ _UNKNOWN = ServerTime(datetime.min, float("-inf"), 0.0)
 
 
 class _Function(NamedTuple):
-    """A function of the schema: the statement that calls it, and how each parameter is sent."""
+    """A function of the schema: the statement that calls it, and what makes bytes of the values of each parameter."""
 
     statement: bytes
-    send: tuple[Callable[[Any], object] | None, ...]
+    send: tuple[Callable[[Any], bytes], ...]
 
 
 @cache
-def _function(name: str) -> _Function:
-    types = ["uuid", "text", *_TAKES[name].replace("rows", _ROWS).split()]
-    statement = f"SELECT * FROM tallystick.{name}({', '.join(f'%b::{each}' for each in types)})"
-    return _Function(statement.encode(), tuple(map(_SENT_AS.get, types[2:])))
+def _function(name: str, given: int) -> _Function:
+    """The function, called with so many values: the last ones may have a default."""
+    types = ["uuid", "text", *_TAKES[name].split()[:given]]
+    places = ", ".join(f"${number}::{each}" for number, each in enumerate(types, 1))
+    what = "" if name == "write" else "* FROM "  # what gives one value is cheaper that way
+    return _Function(f"SELECT {what}tallystick.{name}({places})".encode(), tuple(_SENT_AS[each] for each in types[2:]))
 
 
-class _Array(bytes):
-    """An array as PostgreSQL reads it: psycopg takes several times as long for a list."""
+def _array(item: int, send: Callable[[Any], bytes]) -> Callable[[Sequence[Any]], bytes]:
+    """What makes an array; `item` is the number of the type of its items in the catalogue."""
 
-    item: ClassVar[int]  # the numbers of the types in the catalogue
-    oid: ClassVar[int]
+    def sent(items: Sequence[Any]) -> bytes:
+        parts = [pack(">iiIii", 1, None in items, item, len(items), 1) if items else pack(">iiI", 0, 0, item)]
+        raw = items if send is bytes else [each if each is None else send(each) for each in items]
+        for each in raw:
+            parts += (_NULL,) if each is None else (_integer(len(each)), each)
+        return b"".join(parts)
 
-    @classmethod
-    def of(cls, items: Sequence[bytes | str | int | None]) -> Self:
-        if not items:
-            return cls(pack(">iiI", 0, 0, cls.item))
-        parts = [pack(">iiIii", 1, None in items, cls.item, len(items), 1)]
-        for item in items:
-            raw = cls.encode(item)
-            parts.append(pack(">i", -1) if raw is None else pack(">i", len(raw)) + raw)
-        return cls(b"".join(parts))
-
-    @staticmethod
-    def encode(item: Any) -> bytes | None:
-        return item.encode() if isinstance(item, str) else item
+    return sent
 
 
-class _Texts(_Array):
-    item, oid = 25, 1009
+# PostgreSQL's binary form of the values of a type.
+_integer, _bigint, _NULL = Struct(">i").pack, Struct(">q").pack, pack(">i", -1)
+_SENT_AS: dict[str, Callable[[Any], bytes]] = {
+    "text": str.encode, "bytea": bytes, "integer": _integer, "bigint": _bigint, "boolean": Struct(">?").pack,
+    "uuid": lambda value: value.bytes, "text[]": _array(25, str.encode), "bytea[]": _array(17, bytes),
+    "bigint[]": _array(20, _bigint),
+}  # fmt: skip
 
 
-class _Bytes(_Array):
-    item, oid = 17, 1001
+class Connection:
+    """A connection on which values are sent in binary form: psycopg adapts them for longer than the server answers.
 
+    What it waits for, how it is interrupted, and its errors are psycopg's.
+    """
 
-class _Bigints(_Array):
-    item, oid = 20, 1016
+    def __init__(self, db: psycopg.Connection) -> None:
+        self.db, self.may_prepare = db, False
+        self._server, self._answer = db.pgconn, Transformer(db)
+        self._uses, self._names = dict[bytes, int](), dict[bytes, bytes]()
 
-    @staticmethod
-    def encode(item: Any) -> bytes | None:
-        return None if item is None else pack(">q", item)
+    def rows(self, statement: bytes, values: Sequence[bytes | None] = ()) -> Rows:
+        """The rows of one statement."""
+        formats = [Format.BINARY] * len(values)
+        if name := self._prepared(statement):
+            self._server.send_query_prepared(name, values, formats, Format.BINARY)
+        else:
+            self._server.send_query_params(statement, values, None, formats, Format.BINARY)
+        result = self._result()
+        self._answer.set_pgresult(result, format=Format.BINARY)
+        return self._answer.load_rows(0, result.ntuples, tuple)
 
+    def _prepared(self, statement: bytes) -> bytes:
+        """The name under which it is prepared; empty, if it is not: most are made once or twice."""
+        name = self._names.get(statement, b"")
+        if not name and self.may_prepare and statement.startswith(b"SELECT"):
+            uses = self._uses[statement] = self._uses.get(statement, 0) + 1
+            if uses > _PREPARED:
+                name = b"call_%d" % len(self._names)
+                self._server.send_prepare(name, statement)
+                self._result()
+                self._names[statement] = name
+        return name
 
-class _Integers(_Array):
-    item, oid = 23, 1007
+    def _result(self) -> PGresult:
+        """The result of what was sent."""
+        result: PGresult = self.db.wait(execute(self._server))[0]
+        if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+            raise pg.error_from_result(result, self.db.info.encoding)
+        return result
 
-    @staticmethod
-    def encode(item: Any) -> bytes | None:
-        return None if item is None else pack(">i", item)
+    def is_idle(self) -> bool:
+        """Whether it is open, and in no transaction."""
+        return self._server.transaction_status == TransactionStatus.IDLE
 
+    def is_lost(self) -> bool:
+        return self.db.closed or self.db.broken
 
-_SENT_AS = {"text[]": _Texts.of, "bytea[]": _Bytes.of, "bigint[]": _Bigints.of, "integer[]": _Integers.of}
-
-
-class _ArrayDumper(Dumper):
-    format = psycopg.pq.Format.BINARY
-
-    def __init__(self, kind: type[_Array], context: AdaptContext | None = None) -> None:
-        super().__init__(kind, context)
-        self.oid = kind.oid
-
-    def dump(self, array: _Array) -> bytes:
-        return array
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self.db.close()
 
 
 class Database:
@@ -189,11 +207,13 @@ class Database:
             raise Refused("not the address of a database; write it like postgresql://user@host/name", "name") from None
         self.timeout = timeout
         self.place = place_of(address)
-        self._key, self._passes = key, dict[str, tuple[str, float]]()
+        self._key, self._passes = key, dict[str, tuple[bytes, float]]()
         self._role = str(given.get("user") or "")
         self._has_several = "," in f"{given.get('host')}{given.get('hostaddr')}"
         self._address = make_conninfo(address, **{**(_SEVERAL_HOSTS if self._has_several else _DEFAULTS), **given})
-        self._idle, self._free = list[psycopg.Connection](), threading.BoundedSemaphore(size)
+        self._idle, self._free = list[Connection](), SimpleQueue[None]()  # a token for each that is not in use
+        for _ in range(size):
+            self._free.put(None)
         self._is_closed, self._may_prepare = False, True
         self._server_time = _UNKNOWN
 
@@ -201,17 +221,16 @@ class Database:
         """Close it. Connections that are in use are closed when they come back."""
         self._is_closed = True
         while self._idle:
-            with suppress(psycopg.Error):
-                self._idle.pop().close()
+            self._idle.pop().close()
 
-    def pass_for(self, subject: str) -> str:
+    def pass_for(self, subject: str) -> bytes:
         """A pass for a ledger's id, or for `name:` and its name."""
-        found, renew = self._passes.get(subject, ("", 0.0))
+        found, renew = self._passes.get(subject, (b"", 0.0))
         if time.time() >= renew:
             if len(self._passes) > 10_000:
                 self._passes.clear()
             now = int(time.time())
-            found = self._key.sign(subject, self._role, now + _PASS)
+            found = self._key.sign(subject, self._role, now + _PASS).encode()
             self._passes[subject] = found, now + _PASS / 2
         return found
 
@@ -229,53 +248,64 @@ class Database:
 
     def find(self, name: str) -> UUID:
         """The id of the ledger of that name. NotFound, if there is none."""
-        statement = b"SELECT tallystick.find_ledger(%b::text, %b::text)"
-        [(found,)] = self.again(lambda: self.run(statement, (name, self.pass_for(f"name:{name}"))))
+        statement = b"SELECT tallystick.find_ledger($1::text, $2::text)"
+        [(found,)] = self.again(lambda: self.run(statement, (name.encode(), self.pass_for(f"name:{name}"))))
         if found is None:
             raise NotFound(f"no ledger {name!r:.80} at {self.place}; run `tallystick init` with its address")
-        return UUID(str(found))
+        assert isinstance(found, UUID)
+        return found
 
-    def run(self, statement: bytes, values: Sequence[object], db: psycopg.Connection | None = None) -> Rows:
+    def run(self, statement: bytes, values: Sequence[bytes | None], db: Connection | None = None) -> Rows:
         """The rows of one statement, on a connection of the pool, or on that of a transaction.
 
         Lost, if the connection was. It is not made again.
         """
-        if db is None:
-            with self.connection() as db:
-                return self.run(statement, values, db)
+        own = None if db else self._take()
+        used = db or own
+        assert used is not None
         try:
-            with db.cursor(binary=True) as cursor:
-                return cursor.execute(statement, values).fetchall()
+            return used.rows(statement, values)
         except psycopg.Error as error:
-            raise self.as_ours(error, db) from error
+            raise self.as_ours(error, used) from error
+        finally:
+            if own is not None:
+                self._give_back(own)
 
     @contextmanager
-    def connection(self) -> Iterator[psycopg.Connection]:
-        """A connection that nobody else uses meanwhile. One that failed does not come back to the pool."""
-        if self._is_closed:
-            raise Closed(f"the database {self.place} is closed; open the memory again")
-        if not self._free.acquire(timeout=self.timeout):
-            raise Busy(f"all connections to {self.place} are in use; try again")
-        db: psycopg.Connection | None = None
+    def connection(self) -> Iterator[Connection]:
+        """A connection that nobody else uses meanwhile."""
+        db = self._take()
         try:
-            db = self._idle.pop() if self._idle else self._connect()
             yield db
         finally:
-            if db is not None and not (db.closed or db.broken or self._is_closed) and _is_idle(db):
-                self._idle.append(db)
-            elif db is not None:
-                with suppress(psycopg.Error):
-                    db.close()
-            self._free.release()
+            self._give_back(db)
 
-    def _connect(self) -> psycopg.Connection:
+    def _take(self) -> Connection:
+        if self._is_closed:
+            raise Closed(f"the database {self.place} is closed; open the memory again")
         try:
-            db = psycopg.connect(self._address, autocommit=True, prepare_threshold=None)
+            self._free.get(timeout=self.timeout)
+        except Empty:
+            raise Busy(f"all connections to {self.place} are in use; try again") from None
+        try:
+            return self._idle.pop() if self._idle else self._connect()
+        except BaseException:
+            self._free.put(None)
+            raise
+
+    def _give_back(self, db: Connection) -> None:
+        """One that failed does not come back to the pool."""
+        if db.is_idle() and not self._is_closed:
+            self._idle.append(db)
+        else:
+            db.close()
+        self._free.put(None)
+
+    def _connect(self) -> Connection:
+        try:
+            db = Connection(psycopg.connect(self._address, autocommit=True, prepare_threshold=None))
             try:
-                for kind in (_Texts, _Bytes, _Bigints, _Integers):
-                    db.adapters.register_dumper(kind, _ArrayDumper)
-                if self._may_prepare and self._is_straight(db):
-                    db.prepare_threshold = _PREPARED
+                db.may_prepare = self._may_prepare and self._is_straight(db)
             except BaseException:
                 db.close()
                 raise
@@ -286,17 +316,16 @@ class Database:
                 raise Refused(f"{self.place} cannot be opened: {why}; check the address", "permission") from error
             raise _Passing(f"{self.place} cannot be reached: {why}; nothing was changed; try again") from error
 
-    def _is_straight(self, db: psycopg.Connection) -> bool:
+    def _is_straight(self, db: Connection) -> bool:
         """Whether no pooler is between: with one, a statement that was prepared may be another client's, or gone."""
-        [(pid,)] = db.execute(b"SELECT pg_backend_pid()").fetchall()
-        return bool(pid == db.info.backend_pid)
+        [(pid,)] = db.rows(b"SELECT pg_backend_pid()")
+        return bool(pid == db.db.info.backend_pid)
 
     def forget(self) -> None:
         """Close the connections that wait: the server has gone, perhaps to come back elsewhere."""
         idle, self._idle, self._server_time = self._idle, [], _UNKNOWN
         for db in idle:
-            with suppress(psycopg.Error):
-                db.close()
+            db.close()
 
     def again(self, call: Callable[[], T]) -> T:
         """Make a call until it succeeds or time is up: one that does no harm if it is made twice."""
@@ -314,17 +343,17 @@ class Database:
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def as_ours(self, error: psycopg.Error, db: psycopg.Connection) -> Exception:
+    def as_ours(self, error: psycopg.Error, db: Connection) -> Exception:
         """The error as the program has it."""
         why = reason(error)
         if isinstance(error, _PASSING):
             return _Passing(f"{self.place} cannot do this now: {why}; nothing was changed; try again")
-        if isinstance(error, _NOT_PREPARED) and db.prepare_threshold is not None:
+        if isinstance(error, _NOT_PREPARED) and db.may_prepare:
             self._may_prepare = False
             db.close()
             return _Passing(f"{self.place} does not keep what is prepared: {why}; nothing was changed; try again")
         is_closing = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
-        if is_closing or db.broken or db.closed or (error.sqlstate or "").startswith(("08", "57P")):
+        if is_closing or db.is_lost() or (error.sqlstate or "").startswith(("08", "57P")):
             return Lost(why)
         if isinstance(error, pg.LockNotAvailable):
             return Busy(f"another writer of {self.place} did not finish in time; nothing was changed; try again")
@@ -350,10 +379,6 @@ class _Passing(Busy):
     """It failed for a moment; nothing was changed."""
 
 
-def _is_idle(db: psycopg.Connection) -> bool:
-    return db.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-
-
 def reason(error: psycopg.Error) -> str:
     """The first line of what the server or the library said."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -364,9 +389,10 @@ class LedgerCalls:
 
     def __init__(self, database: Database, ledger: UUID) -> None:
         self.database, self.ledger = database, ledger
+        self._id, self._subject = ledger.bytes, str(ledger)
         self.count = 0  # of all calls
         self.is_snapshot = False
-        self._open: tuple[int, psycopg.Connection] | None = None  # the transaction of a thread
+        self._open: tuple[int, Connection] | None = None  # the transaction of a thread
 
     @property
     def is_open(self) -> bool:
@@ -374,10 +400,11 @@ class LedgerCalls:
         return self._db is not None
 
     @property
-    def _db(self) -> psycopg.Connection | None:
+    def _db(self) -> Connection | None:
         """The connection of this thread's transaction: lines may be read in others meanwhile."""
-        is_mine = self._open is not None and self._open[0] == threading.get_ident()
-        return self._open[1] if is_mine and self._open is not None else None
+        if self._open is None or self._open[0] != threading.get_ident():
+            return None
+        return self._open[1]
 
     def is_standby(self) -> bool:
         """Whether the server follows another one."""
@@ -386,21 +413,21 @@ class LedgerCalls:
 
     def rows(self, function: str, *values: object) -> Rows:
         """The result of a function that does no harm if it is called again, because the connection was lost."""
-        if self._db is not None:
-            try:
-                return self.once(function, *values)
-            except Lost as error:
-                lost = f"the connection to {self.database.place} was lost"
-                raise Busy(f"{lost}; nothing was changed; try again") from error
-        return self.database.again(lambda: self.once(function, *values))
+        db = self._db
+        if db is None:
+            return self.database.again(lambda: self.once(function, values, db))
+        try:
+            return self.once(function, values, db)
+        except Lost as error:
+            lost = f"the connection to {self.database.place} was lost"
+            raise Busy(f"{lost}; nothing was changed; try again") from error
 
-    def once(self, function: str, *values: object) -> Rows:
+    def once(self, function: str, values: Sequence[object], db: Connection | None) -> Rows:
         """The result of a function. Lost, if it is not known whether it was carried out."""
         self.count += 1
-        statement, send = _function(function)
-        sent = [each(value) if each else value for each, value in zip(send, values, strict=True)]
-        own = (self.ledger, self.database.pass_for(str(self.ledger)))
-        return self.database.run(statement, (*own, *sent), self._db)
+        statement, send = _function(function, len(values))
+        sent = [None if value is None else each(value) for each, value in zip(send, values, strict=True)]
+        return self.database.run(statement, [self._id, self.database.pass_for(self._subject), *sent], db)
 
     @contextmanager
     def transaction(self, *, snapshot: bool = False) -> Iterator[None]:
@@ -416,7 +443,7 @@ class LedgerCalls:
                 yield
             except BaseException:
                 with suppress(psycopg.Error):
-                    db.execute(b"ROLLBACK", prepare=False)
+                    db.rows(b"ROLLBACK")
                 raise
             finally:
                 was, self._open, self.is_snapshot = self._open, None, False
@@ -424,13 +451,13 @@ class LedgerCalls:
                 self._finish(db)
 
     @contextmanager
-    def _begun(self, kind: bytes) -> Iterator[psycopg.Connection]:
-        def begin() -> tuple[Any, psycopg.Connection]:
+    def _begun(self, kind: bytes) -> Iterator[Connection]:
+        def begin() -> tuple[Any, Connection]:
             context = self.database.connection()
             db = context.__enter__()
             try:
                 self.count += 1
-                db.execute(kind, prepare=False)
+                db.rows(kind)
             except psycopg.Error as error:
                 context.__exit__(None, None, None)
                 raise self.database.as_ours(error, db) from error
@@ -442,17 +469,15 @@ class LedgerCalls:
         finally:
             context.__exit__(None, None, None)
 
-    def _finish(self, db: psycopg.Connection) -> None:
+    def _finish(self, db: Connection) -> None:
         try:
             self.count += 1
-            db.execute(b"COMMIT", prepare=False)
+            db.rows(b"COMMIT")
         except psycopg.Error as error:
             raise self.database.as_ours(error, db) from error
 
     def end_snapshot(self) -> None:
         """Read what is there now: somebody writes in a block that reads."""
-        if (db := self._db) is not None and self.is_snapshot:
+        if self.is_snapshot and (db := self._db) is not None:
             self._open, self.is_snapshot = None, False
             self._finish(db)
-
-

@@ -22,9 +22,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -56,6 +55,7 @@ from tallystick.ledger.postgres.reader import (
     digest_of,
     fill_rows,
     line_of,
+    own_key,
 )
 from tallystick.ledger.protocol import Decide
 from tallystick.records.clock import Clock, read_clock
@@ -93,7 +93,8 @@ class PostgresLedger(PostgresReader):
         self._begin_with, self._then, self._scratch = begin_with, then, scratch
         self._drafts, self._shared = Drafts(state, self._time, before), SharedWrite(self, self._write_all)
         self._batch: list[Pending] | None = None
-        self._batch_owner, self._asked = 0, Requests()  # the requests in the batch that have a key of their own
+        self._batch_owner, self._asked = 0, Requests()  # the requests in the batch
+        self._sent = b"", ""  # the first line that was sent last, and the key of its request if it has one
         super().__init__(database, name, state, rows, read_only=read_only, pins=pins, head=head)
 
     def _begin(self) -> None:
@@ -109,7 +110,7 @@ class PostgresLedger(PostgresReader):
             event = fold_line(line, self.state, standing)
             made = Lines([event], [line_of(line.slice, line.data)], [line.slice], [line.data], [line.ts], 0, line.hash,
                          line.ts)  # fmt: skip
-            self._record(made, [(new_key(), 0, 0)])
+            self._record(made)
         self._look()
 
     # -- writing -----------------------------------------------------------------------------------------------------
@@ -130,7 +131,7 @@ class PostgresLedger(PostgresReader):
         """As the protocol says. `decide` may be called several times.
 
         A `request` that was recorded before is not recorded again: what it recorded then is returned. It is known for
-        a week at least. OutcomeUnknown has the one to ask again with, also if none was given.
+        a week at least. OutcomeUnknown has the one to ask again with, also if none was given: see `own_key`.
         """
         source = fmt.check_by(by) if by else self.by
         if self.in_batch():
@@ -138,8 +139,7 @@ class PostgresLedger(PostgresReader):
         if self.durability == "group" and not request:
             events = self._shared.write(decide, source)
         else:
-            keys = [request or new_key()]
-            events = self._write(lambda: [self._drafts.take(decide(), source, self.head.seq + 1)], keys, request)
+            events = self._write(lambda: [self._drafts.take(decide(), source, self.head.seq + 1)], request)
         if self._then is not None and events:
             self._then(events)
         return events
@@ -190,11 +190,15 @@ class PostgresLedger(PostgresReader):
             groups[:] = decide_all(tickets, self._drafts, self.head.seq + 1)
             if any(ticket.error for ticket in tickets) and self._may_have_moved(calls):
                 self._must_not_have_moved()
-            keys[:] = [new_key() for _ in groups]
+            keys.clear()
+            seq = self.head.seq + 1
+            for _, group in groups:
+                keys.append(own_key(seq, group[0].id) if group else "")
+                seq += len(group)
             return [group for _, group in groups]
 
         try:
-            hand_out(groups, self._write(decide, keys) if tickets else [])
+            hand_out(groups, self._write(decide) if tickets else [])
         except OutcomeUnknown as error:
             for (ticket, _), key in zip(groups, keys, strict=True):
                 ticket.error = OutcomeUnknown(str(error), key)
@@ -204,13 +208,13 @@ class PostgresLedger(PostgresReader):
         with self.turn():
             if self.in_batch():
                 raise Refused("a batch is open already; end it first", "batch")
-            with self._writing_locked() as key:
+            with self._writing_locked():
                 self.state.begin()
                 self._batch, self._batch_owner, self._asked = [], threading.get_ident(), []
                 try:
                     yield
                     made = encode([self._batch], *self.head)
-                    self._record(made, [(key, self.head.seq + 1, made.seq), *self._asked])
+                    self._record(made, self._asked)
                 except BaseException:
                     self.state.rollback()
                     raise
@@ -222,33 +226,34 @@ class PostgresLedger(PostgresReader):
     def in_batch(self) -> bool:
         return self._batch is not None and self._batch_owner == threading.get_ident()
 
-    def _write(
-        self, decide: Callable[[], Sequence[Sequence[Pending]]], keys: list[str], request: str = ""
-    ) -> list[Event]:  # fmt: skip
-        """Decide and record, and again if somebody else was first. Each group is recorded under one of the keys."""
-        with self._writing():
-            for attempt in range(_ATTEMPTS):
-                is_last = attempt == _ATTEMPTS - 1
-                expected = self._expected() if attempt == 0 and not request else None
-                look = self._locked(keys, request) if is_last else nullcontext(expected or self._look(request=request))
-                with suppress(_Again), look as looked:
-                    if looked.first is not None:
-                        return self._events_of(looked)
-                    with self._moment(looked):
-                        return self._decided(decide, keys)
+    def _write(self, decide: Callable[[], Sequence[Sequence[Pending]]], request: str = "") -> list[Event]:
+        """Decide and record, and again if somebody else was first."""
+        with self._gate:
+            self._start_writing()
+            try:
+                for attempt in range(_ATTEMPTS - 1):
+                    expected = self._expected() if attempt == 0 and not request else None
+                    try:
+                        return self._decided(expected or self._look(request=request), decide, request)
+                    except _Again:
+                        continue
+                with suppress(_Again), self._locked(request) as looked:
+                    return self._decided(looked, decide, request)
+            finally:
+                self._end_writing()
         raise Busy(f"others write to {self.place} all the time; try again")
 
-    def _decided(self, decide: Callable[[], Sequence[Sequence[Pending]]], keys: list[str]) -> list[Event]:
+    def _decided(
+        self, looked: Looked, decide: Callable[[], Sequence[Sequence[Pending]]], request: str
+    ) -> list[Event]:  # fmt: skip
         """Decide and record on what was looked at; _Again, if that has moved."""
+        if looked.first is not None:
+            return self._events_of(looked)
+        self._begin_moment(looked)
         calls, is_locked = self._calls.count, self._calls.is_open
         self.state.begin()
         try:
-            groups, requests, seq = decide(), Requests(), self.head.seq
-            for key, group in zip(keys, groups, strict=True):
-                if group:
-                    requests.append((key, seq + 1, seq + len(group)))
-                    seq += len(group)
-            made = encode(groups, *self.head)
+            made = encode(decide(), *self.head)
             if not made.events and not is_locked and self._may_have_moved(calls):
                 self._must_not_have_moved()
         except BaseException as error:
@@ -257,16 +262,16 @@ class PostgresLedger(PostgresReader):
             if (is_answer or self._rows.is_bad) and not is_locked:  # rows of a later head contradict this one
                 self._must_not_have_moved()
             raise
-        self._record(made, requests)
+        self._record(made, [(request, self.head.seq + 1, made.seq)] if request and made.events else [])
         return made.events
 
     def _expected(self) -> Looked | None:
         """What a look would find if nobody else has written since the last one; None, if that is not likely."""
-        clock = "" if self._clock else self._calls.database.time()
-        if not self._is_alone or self.head.seq < 0 or clock is None or (clock and clock < self.head.ts):
+        head, clock = self._kept.head, "" if self._clock else self._calls.database.time()
+        if not self._is_alone or head.seq < 0 or clock is None or (clock and clock < head.ts):
             return None
         pinned = self._pin.read(self._calls.ledger.hex) if self._pin else None
-        if pinned is not None and pinned.seq > self.head.seq:
+        if pinned is not None and pinned.seq > head.seq:
             return None
         self._is_expected = True
         return Looked(clock, None, None)
@@ -282,37 +287,25 @@ class PostgresLedger(PostgresReader):
         if (self.head, self._settings, self._shape) != was:
             raise _Again
 
-    def _record(self, made: Lines, requests: Requests, erased: Sequence[int] = ()) -> None:
+    def _record(
+        self, made: Lines, requests: Requests | None = None, erased: Sequence[int] | None = None
+    ) -> None:  # fmt: skip
         """Write the lines and the rows that were changed since the state began; _Again, if the head has moved.
 
         The state and the metadata advance; if it fails, they are put back.
         """
-        kept = self._kept
-        if not made.events and not erased and not self._rows.changes():
+        if not made.events and erased is None and not self._rows.changes():
             self.state.commit()
             return
+        kept = self._kept
         try:
             for event, ts in zip(made.events, made.stamps, strict=True):
                 self.standing.apply(event, ts)
-            self._tree.extend([leaf_hash(piece) for piece in made.slices])
-            size = sum(map(len, made.lines))
-            head = Head(made.seq, made.hash, made.ts)
-            after = Kept(head, kept.size + size, self._saved(), kept.tables | self._rows.tables_with_rows())
-            keys, firsts, lasts = zip(*requests, strict=True) if requests else ((), (), ())
-            try:
-                [(outcome, first, _)] = self._calls.rows(
-                    "write", kept.head.seq, kept.head.hash, self._shape, self._settings, [*map(digest_of, keys)],
-                    [*firsts], [*lasts], head.hash, head.ts, size, after.saved, self._rows.shape,
-                    sorted(after.tables), made.slices, made.datas, list(erased), *self._rows.arrays(),
-                )  # fmt: skip
-            except Unanswered as error:
-                raise (self._unknown(keys) if error.is_lost else error) from error
-            if outcome == "repeated" and not self._is_mine(first, made):
-                outcome = "moved"
-            if outcome == "moved":
-                raise _Again
-            if outcome == "arriving":
-                raise NotWritable(f"{self.place} is not open: a memory is being moved there again")
+            for piece in made.slices:
+                self._tree.append(leaf_hash(piece))
+            size, tables = sum(map(len, made.lines)), kept.tables | self._rows.tables_with_rows()
+            after = Kept(Head(made.seq, made.hash, made.ts), kept.size + size, self._saved(), tables)
+            self._send(kept, after, made, requests or [], erased)
         except BaseException:
             self.state.rollback()
             self._adopt(kept)
@@ -323,15 +316,39 @@ class PostgresLedger(PostgresReader):
         if not self._calls.is_open:
             self._pin_head()
 
+    def _send(self, kept: Kept, after: Kept, made: Lines, requests: Requests, erased: Sequence[int] | None) -> None:
+        is_whole = [key for key, *span in requests if span == [kept.head.seq + 1, made.seq]]
+        self._sent = made.lines[0] if made.lines else b"", is_whole[0] if is_whole else ""
+        first = (made.slices[0], made.datas[0]) if made.slices else (None, None)
+        plain, *rest = self._rows.fields()
+        more = [
+            plain, sorted(after.tables) if after.tables != kept.tables else None,
+            self._rows.shape if self._rows.shape != self._shape else None, *rest,
+            made.slices[1:] or None, made.datas[1:] or None, [digest_of(key) for key, *_ in requests] or None,
+            [seq for _, *span in requests for seq in span] or None, erased,
+        ]  # fmt: skip
+        while more and more[-1] is None:
+            more.pop()
+        try:
+            [(outcome,)] = self._calls.rows(
+                "write", kept.head.seq, kept.head.hash, self._shape, self._settings, made.seq, made.hash, made.ts,
+                after.size - kept.size, after.saved, *first, *more,
+            )  # fmt: skip
+        except Unanswered as error:
+            raise (self._unknown() if error.is_lost else error) from error
+        if outcome == "arriving":
+            raise NotWritable(f"{self.place} is not open: a memory is being moved there again")
+        if outcome != "written":
+            raise _Again
+
     def _saved(self) -> bytes:
         return orjson.dumps({"tree": self._tree.to_json(), "standing": self.standing.dump()})
 
-    def _is_mine(self, first: int | None, made: Lines) -> bool:
-        """Whether a request that was recorded before is this very write, sent a second time."""
-        return first is not None and bool(made.events) and self._hash_of(first) == made.events[0].hash
-
-    def _unknown(self, keys: Sequence[str]) -> OutcomeUnknown:
-        key = keys[0] if keys else ""
+    def _unknown(self) -> OutcomeUnknown:
+        line, key = self._sent
+        if line and not key:
+            first = fmt.parse(line)
+            key = own_key(first.seq, first.id)
         return OutcomeUnknown(
             f"the connection to {self.place} was lost while it was written: it may be recorded or not;"
             f" ask again with the same request key, {key}", key,
@@ -341,15 +358,22 @@ class PostgresLedger(PostgresReader):
     def _writing(self) -> Iterator[None]:
         """The context of a write: one thread, and none is in progress in it."""
         with self.turn():
-            if self._is_writing or (self._calls.is_open and not self._calls.is_snapshot):
-                raise Refused("a write is in progress in this thread; finish it first", "batch")
-            self._must_be_writable()
-            self._calls.end_snapshot()
-            self._is_writing = True
+            self._start_writing()
             try:
                 yield
             finally:
-                self._is_writing = False
+                self._end_writing()
+
+    def _start_writing(self) -> None:
+        if self._is_writing or (self._calls.is_open and not self._calls.is_snapshot):
+            raise Refused("a write is in progress in this thread; finish it first", "batch")
+        self._must_be_writable()
+        self._calls.end_snapshot()
+        self._is_writing = True
+
+    def _end_writing(self) -> None:
+        self._is_writing = False
+        self._drafts.end()
 
     def _must_be_writable(self) -> None:
         if not self.writable:
@@ -357,9 +381,8 @@ class PostgresLedger(PostgresReader):
                 raise NotWritable(moved_away(self.place, to))
             raise NotWritable(f"{self.place} is read-only here; ask its owner, or make a copy of your own")
 
-    @contextmanager
-    def _moment(self, looked: Looked) -> Iterator[None]:
-        """A write at one moment, on rows that can be used, after what the clock shows about earlier times."""
+    def _begin_moment(self, looked: Looked) -> None:
+        """Begin a write at one moment, on rows that can be used, after what the clock shows about earlier times."""
         self.must_be_whole()
         self._must_be_writable()
         self.standing.must_be_known(self.place)
@@ -368,27 +391,25 @@ class PostgresLedger(PostgresReader):
         if self._rows.is_bad or self._shape < self._rows.shape:
             self._rebuild()
         self._drafts.begin(read_clock(self._clock) if self._clock else looked.clock)
-        try:
-            times, now = self.standing.times, self._drafts.now()
-            if not times.is_plain(now) and (body := times.jump(now, self.first, self.head.seq, self.dates())):
-                self._own(fmt.TIME, body)
-            yield
-        finally:
-            self._drafts.end()
+        times, now = self.standing.times, self._drafts.now()
+        if not times.is_plain(now) and (body := times.jump(now, self.first, self.head.seq, self.dates())):
+            self._own(fmt.TIME, body)
 
-    def _own(self, op: str, *bodies: dict[str, Any], key: str = "", erased: Sequence[int] = ()) -> None:
-        """Record something about the ledger itself, as one group. _Again, if the head has moved."""
+    def _own(self, op: str, *bodies: dict[str, Any], erased: Sequence[int] | None = None) -> None:
+        """Record something about the ledger itself, as one group. _Again, if the head has moved.
+
+        `erased` are the lines that lose their data; None, if it is not about erasing.
+        """
         pending = [self._drafts.prepare(Draft(op, body), self.by, self._drafts.now()) for body in bodies]
         made = encode([pending], *self.head)
         self.state.begin()
         for event in made.events:
             self.state.apply(event)
-        self._record(made, [(key or new_key(), self.head.seq + 1, made.seq)], erased)
+        self._record(made, erased=erased)
 
     @contextmanager
-    def _locked(self, keys: Sequence[str] = (), request: str = "") -> Iterator[Looked]:
-        """A transaction in which nobody else writes. If it fails, all is as it was. Its first lines are recorded
-        under the first of the keys."""
+    def _locked(self, request: str = "") -> Iterator[Looked]:
+        """A transaction in which nobody else writes. If it fails, all is as it was."""
         self._calls.end_snapshot()
         kept = None
         try:
@@ -398,7 +419,7 @@ class PostgresLedger(PostgresReader):
                 yield looked
         except Lost as lost:  # of the commit
             after, self._kept = self._kept, kept or self._kept
-            self._resolve(after, lost, keys)
+            self._resolve(after, lost)
             self._pin_head()
         except BaseException:
             if kept is not None:  # what was read or folded in it is gone, even if no head was written
@@ -407,7 +428,7 @@ class PostgresLedger(PostgresReader):
         else:
             self._pin_head()
 
-    def _resolve(self, after: Kept, lost: Lost, keys: Sequence[str]) -> None:
+    def _resolve(self, after: Kept, lost: Lost) -> None:
         """Ask whether a transaction whose connection was lost has been committed: whoever it was has ended by then."""
         if after is self._kept:
             return
@@ -418,21 +439,22 @@ class PostgresLedger(PostgresReader):
                 is_recorded = is_recorded and self._hash_of(after.head.seq) == after.head.hash
         except (Busy, Lost) as error:
             self._adopt(self._kept)
-            raise self._unknown(keys) from error
+            raise self._unknown() from error
         if not is_recorded:
             self._adopt(self._kept)
             raise Busy(f"the connection to {self.place} was lost; nothing was changed; try again") from lost
 
     @contextmanager
-    def _writing_locked(self) -> Iterator[str]:
+    def _writing_locked(self) -> Iterator[None]:
         """A write under the lock from its beginning: it cannot be decided again. What the clock shows comes first."""
-        key = new_key()
         with self._writing():
             for _ in range(_ATTEMPTS):
-                with suppress(_Again), self._moment(self._look()):
+                with suppress(_Again):
+                    self._begin_moment(self._look())
                     break
-            with self._locked([key]) as looked, self._moment(looked):
-                yield key
+            with self._locked() as looked:
+                self._begin_moment(looked)
+                yield
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -469,17 +491,17 @@ class PostgresLedger(PostgresReader):
             self._rows.follow(fill_rows(self._calls, rows.everything()))
         self.standing, self._tree = standing, tree
         self.state.begin()
-        self._record(Lines([], [], [], [], [], *head), [], erased=[-1])
+        self._record(Lines([], [], [], [], [], *head), erased=[])
 
     def erase(self, choose: Callable[[], tuple[Iterable[str], Callable[[Event], bool]]]) -> int:
         self._refuse_in_batch("erase")
-        with self._writing_locked() as key:
+        with self._writing_locked():
             gone, is_about = choose()
             about = [line for line in self.lines() if line.sound and is_about(line.event())]
             lines, names = [line.hash for line in about], list(gone)
             parts = range(0, max(len(lines), 1), fmt.PER_ERASURE)
             bodies = ({"lines": lines[start : start + fmt.PER_ERASURE], "ids": names} for start in parts)
-            self._own(fmt.ERASE, *bodies, key=key, erased=[line.seq for line in about])
+            self._own(fmt.ERASE, *bodies, erased=[line.seq for line in about])
         return len(about)
 
     def finish_erasing(self) -> list[Destruction]:
@@ -488,10 +510,10 @@ class PostgresLedger(PostgresReader):
 
         done = list[Destruction]()
         for seq, destroyed in self._calls.rows("destroyed_erasures"):
-            with self._writing_locked() as key:
+            with self._writing_locked():
                 if seq in self.standing.erasing:  # else somebody has just recorded it
                     made = Destruction(self.place, seq, self.line(seq).ts, destroyed)
-                    self._own(fmt.ERASED, made.body(), key=key)
+                    self._own(fmt.ERASED, made.body(), erased=[])
                     done.append(made)
             self._calls.rows("forget_erasure", seq)  # one that was erased elsewhere has no such event
         return done
@@ -539,8 +561,3 @@ class PostgresLedger(PostgresReader):
     def _refuse_in_batch(self, what: str) -> None:
         if self.in_batch():
             raise Refused(f"cannot {what} inside a batch; end the batch first", "batch")
-
-
-def new_key() -> str:
-    """A key for a request that has none."""
-    return token_hex(16)

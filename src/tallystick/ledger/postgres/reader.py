@@ -7,6 +7,7 @@ process has seen, the database was put back: what is there is served, `trouble` 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -34,6 +35,7 @@ _A_MOMENT = 1.0  # seconds
 _FILLED = 2000  # rows that are written at once, where all are made again
 _WAY_OUT = "put the newest copy of its database in place"
 _CHUNKS = 64, 1000  # lines that are read at once: the first time, and then
+_OWN_KEY = re.compile(r"(\d{1,15})-([0-9A-Z]{26})\Z")  # see `own_key`
 
 
 class Head(NamedTuple):
@@ -61,11 +63,11 @@ class StateRows(Protocol):
     def follow(self, tables: Collection[str]) -> None:
         """Others have written; only these tables have ever had a row. What is not written is discarded."""
 
-    def tables_with_rows(self) -> set[str]:
+    def tables_with_rows(self) -> frozenset[str]:
         """The tables that have a row, or had one, once what is not written yet is."""
 
-    def arrays(self) -> list[list[Any]]:
-        """What is not written yet, as values of the database's functions."""
+    def fields(self) -> Sequence[list[Any] | None]:
+        """What is not written yet, for the database's `write`: `plain`, `rewritten`, `kept`, `kept_at` and `gone`."""
 
     def changes(self) -> int:
         """How many changes are not written yet."""
@@ -198,7 +200,17 @@ class PostgresReader:
             self._compare(pinned)
         if saved is not None:
             self._pin_head()
+        if request and first is None:
+            first, last = self._own_request(request)
         return Looked(clock, first, last)
+
+    def _own_request(self, key: str) -> tuple[int | None, int | None]:
+        """The events of a write that was given no key, by its own."""
+        if (found := _OWN_KEY.match(key)) and int(found[1]) <= self.head.seq:
+            line = self.line(int(found[1]))
+            if line.id == found[2]:
+                return line.seq, line.seq + line.left
+        return None, None
 
     def _compare(self, pinned: Witness) -> None:
         """Compare the ledger with a pin that was read before it was looked at: it is written after a commit."""
@@ -363,6 +375,11 @@ class PostgresReader:
 def line_of(head: bytes, data: bytes, hashed: bytes = b"") -> bytes:
     """The line of a hashed slice and its data. Its hash is that of the slice, unless it is given."""
     return b'%b,"hash":"%b","data":%b}\n' % (head, hashed or sha256(head).hexdigest().encode(), data)
+
+
+def own_key(seq: int, name: str) -> str:
+    """The key of a write that was given none: the number and the id of its first line."""
+    return f"{seq}-{name}"
 
 
 def digest_of(request: str) -> bytes:

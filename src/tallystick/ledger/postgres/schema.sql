@@ -36,7 +36,7 @@ CREATE TABLE heads (
   shape integer NOT NULL,          -- of the state rows
   tables text[] NOT NULL,          -- the tables of the state that have ever had a row
   settings integer NOT NULL DEFAULT 0,  -- the version of their text
-  state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'arriving', 'moved')),
+  state text NOT NULL DEFAULT 'open',   -- 'open', 'arriving' or 'moved'; a CHECK is compiled at each write
   other_place text,                -- to which the lines have moved; while they arrive, that from which they come
   mover uuid                       -- who began last to move lines here: no earlier one adds any more
 ) WITH (fillfactor = 50);          -- so that moving it touches no index
@@ -63,16 +63,18 @@ CREATE TABLE requests (
 CREATE TABLE checkpoints (ledger uuid NOT NULL, size bigint NOT NULL, note text NOT NULL, PRIMARY KEY (ledger, size));
 CREATE TABLE settings (ledger uuid PRIMARY KEY, toml text NOT NULL);
 
--- An error, unless the pass is valid for this role, now, and for what it names. It is for functions of the owner.
-CREATE FUNCTION must_pass(subject text, pass text) RETURNS void LANGUAGE plpgsql STABLE AS $$
+-- An error, unless the pass is valid for this role, now, and for that ledger, or for the subject if there is no ledger.
+-- Be within the ledger until the transaction ends, and return it. It is for functions of the owner.
+CREATE FUNCTION admit(l uuid, pass text, subject text DEFAULT NULL) RETURNS uuid LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  expiry text;
 BEGIN
-  IF EXISTS (SELECT 1 FROM tallystick.pass_keys k WHERE k.id = split_part(pass, '.', 1)
-    AND encode(sha256(k.outer_pad || sha256(k.inner_pad || convert_to(
-      subject || E'\n' || session_user || E'\n' || split_part(pass, '.', 2), 'UTF8'))), 'hex') = split_part(pass, '.', 3))
-  THEN
-    IF to_timestamp(split_part(pass, '.', 2)::double precision) >= clock_timestamp() THEN
-      RETURN;
-    END IF;
+  SELECT split_part(pass, '.', 2) INTO expiry FROM tallystick.pass_keys k  -- by no index: there are one or two
+    WHERE k.id IS NOT DISTINCT FROM split_part(pass, '.', 1) AND encode(sha256(k.outer_pad || sha256(k.inner_pad || convert_to(
+      concat_ws(E'\n', l, subject, session_user, split_part(pass, '.', 2)), 'UTF8'))), 'hex') = split_part(pass, '.', 3);
+  IF to_timestamp(expiry::double precision) >= clock_timestamp() THEN
+    pass := set_config('tallystick.ledger', l::text, true);
+    RETURN l;
   END IF;
   RAISE EXCEPTION 'no valid pass' USING ERRCODE = '42501';
 END $$;
@@ -85,8 +87,7 @@ BEGIN
   IF coalesce(ledger, '') = '' THEN
     RETURN NULL;
   END IF;
-  PERFORM tallystick.must_pass(ledger, current_setting('tallystick.pass', true));
-  RETURN ledger;
+  RETURN tallystick.admit(ledger::uuid, current_setting('tallystick.pass', true));
 END $$;
 
 DO $$
@@ -106,25 +107,26 @@ BEGIN
     EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', each);
     EXECUTE format('CREATE POLICY mine ON %I TO tallystick_app USING (ledger = (SELECT tallystick.mine()))', each);
     EXECUTE format('CREATE POLICY checked ON %I TO tallystick_owner'
-      ' USING (ledger = nullif(current_setting(%L, true), %L)::uuid)', each, 'tallystick.ledger', '');
+      ' USING (ledger = (SELECT nullif(current_setting(%L, true), %L)::uuid))', each, 'tallystick.ledger', '');
   END LOOP;
+  ALTER POLICY checked ON heads USING (ledger::text = current_setting('tallystick.ledger', true));  -- cheaper for one row
 END $$;
 
 CREATE POLICY names ON ledgers TO tallystick_owner USING (true) WITH CHECK (true);  -- nobody else has a grant
 
--- Be within one ledger until the transaction ends.
+-- Be within one ledger until the transaction ends, also to read its tables.
 CREATE FUNCTION enter(l uuid, pass text) RETURNS void LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.must_pass(l::text, pass);
-  PERFORM set_config('tallystick.ledger', l::text, true), set_config('tallystick.pass', pass, true);
+  l := tallystick.admit(l, pass);
+  PERFORM set_config('tallystick.pass', pass, true);
 END $$;
 
 -- The id of the ledger of that name, for whoever has a pass for the name.
 CREATE FUNCTION find_ledger(name text, pass text) RETURNS uuid LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.must_pass('name:' || name, pass);
+  PERFORM tallystick.admit(NULL, pass, 'name:' || name);
   RETURN (SELECT n.ledger FROM tallystick.ledgers n WHERE n.name = find_ledger.name);
 END $$;
 
@@ -142,7 +144,7 @@ SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   h tallystick.heads;
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   IF locked THEN
     PERFORM set_config('lock_timeout', wait, true);
     PERFORM 1 FROM tallystick.heads t WHERE t.ledger = l FOR UPDATE;
@@ -174,7 +176,7 @@ RETURNS TABLE (
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   IF after IS NULL THEN
     RETURN QUERY SELECT r.tab, r.key, r.value, r.seqs, r.since, e.seq, e.head, e.data, n.head
     FROM unnest(tabs, keys) AS u (tab, key)
@@ -206,7 +208,7 @@ CREATE FUNCTION keys_in(
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   IF after IS NULL AND NOT backwards THEN
     RETURN ARRAY(SELECT key FROM tallystick.state_row
       WHERE ledger = l AND tab = of_tab AND key >= low AND key < high ORDER BY key LIMIT most);
@@ -231,7 +233,7 @@ BEGIN
   IF after IS NOT NULL THEN
     RETURN cardinality(tallystick.keys_in(l, pass, of_tab, low, high, most, false, after));
   END IF;
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN (SELECT count(*) FROM (SELECT 1 FROM tallystick.state_row r
     WHERE r.ledger = l AND r.tab = of_tab AND r.key >= low AND r.key < high LIMIT most) found);
 END $$;
@@ -259,7 +261,7 @@ RETURNS TABLE (
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN QUERY SELECT r.key, r.value, r.seqs, r.since, r.until, e.seq, e.head, e.data, n.head
   FROM (
     SELECT p.key, p.value, p.seqs, p.since, p.until FROM tallystick.state_past p
@@ -279,7 +281,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN QUERY SELECT key FROM tallystick.state_past WHERE ledger = l AND tab = of_tab AND key >= low AND key < high
     UNION SELECT key FROM tallystick.state_row WHERE ledger = l AND tab = of_tab AND key >= low AND key < high
     ORDER BY key;
@@ -291,7 +293,7 @@ RETURNS TABLE (seq bigint, head bytea, data bytea) LANGUAGE plpgsql STABLE SECUR
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   IF cardinality(having_all) + cardinality(naming) = 0 THEN
     RETURN QUERY SELECT seq, head, data FROM tallystick.events
       WHERE ledger = l AND seq >= start AND seq < stop ORDER BY seq LIMIT most;
@@ -313,7 +315,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN QUERY SELECT e.seq, e.head, e.data, n.head
     FROM unnest(seqs) AS s (seq)
     JOIN LATERAL (SELECT * FROM tallystick.events v WHERE v.ledger = l AND v.seq = s.seq OFFSET 0) e ON true
@@ -322,7 +324,7 @@ END $$;
 
 -- -- writing ----------------------------------------------------------------------------------------------------------
 
--- A value that is replaced goes to the past.
+-- A value that is replaced goes to the past. Where rows have none, nobody sets `since`.
 CREATE FUNCTION keep_past() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
   INSERT INTO tallystick.state_past (ledger, tab, key, until, value, seqs, since)
@@ -332,90 +334,97 @@ BEGIN
   RETURN NEW;
 END $$;
 
-CREATE TRIGGER keep_past BEFORE UPDATE ON state_row FOR EACH ROW
+CREATE TRIGGER keep_past BEFORE UPDATE OF since ON state_row FOR EACH ROW
   WHEN (OLD.since < NEW.since AND OLD.value IS NOT NULL) EXECUTE FUNCTION keep_past();
 
--- Rows of the state, for functions that have checked the pass: nothing stays of `rewritten` ones; `kept` values one after the other, by `turn`; `plain` ones;
--- then those that are `gone`. The last two have neither a past nor `since`.
-CREATE FUNCTION put_rows(
-  l uuid, rewritten_tab text[], rewritten_key bytea[],
-  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
-  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
-) RETURNS void LANGUAGE plpgsql AS $$
+-- Rows of tables that keep their past, and rows that go, for functions that have checked the pass. Each array has several
+-- fields for each row, one after the other, and is NULL if there are none: nothing stays of `rewritten` rows (table, key);
+-- `kept` values (table, key, value, events) are put one after the other, by their turn, which is with their `since` in
+-- `kept_at`; then rows are removed that are `gone` (table, key).
+CREATE FUNCTION put_kept(l uuid, rewritten bytea[], kept bytea[], kept_at bigint[], gone bytea[]) RETURNS void
+LANGUAGE plpgsql AS $$
 #variable_conflict use_column
-DECLARE
-  turns integer := coalesce(kept_turn[cardinality(kept_turn)], -1);
 BEGIN
-  FOR number IN 1..cardinality(rewritten_tab) LOOP
+  FOR n IN 1..coalesce(cardinality(rewritten), 0) BY 2 LOOP
     DELETE FROM tallystick.state_row r
-      WHERE r.ledger = l AND r.tab = rewritten_tab[number] AND r.key = rewritten_key[number];
+      WHERE r.ledger = l AND r.tab = convert_from(rewritten[n], 'UTF8') AND r.key = rewritten[n + 1];
     DELETE FROM tallystick.state_past r
-      WHERE r.ledger = l AND r.tab = rewritten_tab[number] AND r.key = rewritten_key[number];
+      WHERE r.ledger = l AND r.tab = convert_from(rewritten[n], 'UTF8') AND r.key = rewritten[n + 1];
   END LOOP;
-  FOR number IN 0..turns LOOP
+  FOR turn IN 0..coalesce(kept_at[cardinality(kept_at) - 1], -1) LOOP
     INSERT INTO tallystick.state_row AS r (ledger, tab, key, value, seqs, since)
-      SELECT l, u.tab, u.key, u.value, u.seqs::bigint[], u.since
-      FROM unnest(kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since)
-        AS u (turn, tab, key, value, seqs, since)
-      WHERE u.turn = number
+      SELECT l, convert_from(kept[4 * n - 3], 'UTF8'), kept[4 * n - 2], kept[4 * n - 1],
+        convert_from(kept[4 * n], 'UTF8')::bigint[], kept_at[2 * n]
+      FROM generate_series(1, cardinality(kept) / 4) AS n WHERE kept_at[2 * n - 1] = turn
       ON CONFLICT (ledger, tab, key) DO UPDATE
         SET value = excluded.value, seqs = excluded.seqs, since = excluded.since
         WHERE r.since <= excluded.since
         AND (r.value IS DISTINCT FROM excluded.value OR r.seqs IS DISTINCT FROM excluded.seqs);
   END LOOP;
-  IF cardinality(plain_tab) > 0 THEN
-    INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs)
-      SELECT l, u.tab, u.key, u.value, u.seqs::bigint[]
-      FROM unnest(plain_tab, plain_key, plain_value, plain_seqs) AS u (tab, key, value, seqs)
-      ON CONFLICT (ledger, tab, key) DO UPDATE SET value = excluded.value, seqs = excluded.seqs;
-  END IF;
-  FOR number IN 1..cardinality(gone_tab) LOOP
-    DELETE FROM tallystick.state_row r WHERE r.ledger = l AND r.tab = gone_tab[number] AND r.key = gone_key[number];
+  FOR n IN 1..coalesce(cardinality(gone), 0) BY 2 LOOP
+    DELETE FROM tallystick.state_row r
+      WHERE r.ledger = l AND r.tab = convert_from(gone[n], 'UTF8') AND r.key = gone[n + 1];
   END LOOP;
 END $$;
 
--- Move the head from (at, was), with these lines and rows, all or nothing, and note by their keys the requests that the
--- lines are of. The outcome is a result and not an error: 'written'; 'repeated', if the first of the requests was
--- recorded before; 'moved', if the head was not there, or the rows or settings have another version; else its state.
+-- Move the head from (at, was), with a line and more of them, and rows, all or nothing. Rows without a past are in `plain`
+-- (table, key, value, events), the others as in `put_kept`. Of the requests that some of the lines are of the `keys` are
+-- noted, with the first and the last event of each in `spans`. `erased` are the lines that lose their data; it is not NULL
+-- where a line is about erasing. What there is none of is NULL, and at the end may be left out. The outcome is a result
+-- and not an error: 'written', also if this very line was written before, and the answer was lost; 'moved', if the head
+-- was not there, or the rows or settings have another version; else its state.
 CREATE FUNCTION write(
   l uuid, pass text, at bigint, was text, was_shape integer, was_settings integer,
-  keys bytea[], firsts bigint[], lasts bigint[],
-  new_hash text, new_ts text, new_bytes bigint, new_saved bytea, new_shape integer, new_tables text[],
-  slices bytea[], datas bytea[], erased bigint[],
-  rewritten_tab text[], rewritten_key bytea[],
-  kept_turn integer[], kept_tab text[], kept_key bytea[], kept_value bytea[], kept_seqs text[], kept_since bigint[],
-  plain_tab text[], plain_key bytea[], plain_value bytea[], plain_seqs text[], gone_tab text[], gone_key bytea[]
-) RETURNS TABLE (outcome text, first bigint, last bigint) LANGUAGE plpgsql SECURITY DEFINER
+  new_seq bigint, new_hash text, new_ts text, new_bytes bigint, new_saved bytea, slice bytea, data bytea,
+  plain bytea[] DEFAULT NULL, new_tables text[] DEFAULT NULL, new_shape integer DEFAULT NULL,
+  rewritten bytea[] DEFAULT NULL, kept bytea[] DEFAULT NULL, kept_at bigint[] DEFAULT NULL, gone bytea[] DEFAULT NULL,
+  slices bytea[] DEFAULT NULL, datas bytea[] DEFAULT NULL, keys bytea[] DEFAULT NULL, spans bigint[] DEFAULT NULL,
+  erased bigint[] DEFAULT NULL
+) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
-  UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes,
-    saved = new_saved, shape = new_shape, tables = new_tables
-  WHERE ledger = l AND (seq, hash, shape, settings, state) = (at, was, was_shape, was_settings, 'open');
+  l := tallystick.admit(l, pass);
+  UPDATE tallystick.heads h SET seq = new_seq, hash = new_hash, ts = new_ts, bytes = h.bytes + new_bytes, saved = new_saved
+    WHERE h.ledger = l AND (h.hash, h.shape, h.settings, h.state) = (was, was_shape, was_settings, 'open');
   IF NOT FOUND THEN
-    RETURN QUERY SELECT 'repeated', r.first, r.last FROM tallystick.requests r WHERE r.ledger = l AND r.key = keys[1];
-    IF NOT FOUND THEN
-      RETURN QUERY SELECT CASE h.state WHEN 'open' THEN 'moved' ELSE h.state END, NULL::bigint, NULL::bigint
-        FROM tallystick.heads h WHERE h.ledger = l;
-    END IF;
-    RETURN;
+    RETURN (SELECT CASE
+        WHEN EXISTS (SELECT FROM tallystick.events e WHERE e.ledger = l AND e.seq = at + 1 AND e.head = slice)
+        THEN 'written' WHEN h.state = 'open' THEN 'moved' ELSE h.state END
+      FROM tallystick.heads h WHERE h.ledger = l);
   END IF;
-  IF cardinality(slices) > 0 THEN
+  IF slice IS NOT NULL THEN
+    INSERT INTO tallystick.events (ledger, seq, head, data) VALUES (l, at + 1, slice, data);
+  END IF;
+  IF plain IS NOT NULL THEN
+    INSERT INTO tallystick.state_row (ledger, tab, key, value, seqs)
+      SELECT l, convert_from(plain[n], 'UTF8'), plain[n + 1], plain[n + 2], convert_from(plain[n + 3], 'UTF8')::bigint[]
+      FROM generate_series(1, cardinality(plain), 4) AS n
+      ON CONFLICT (ledger, tab, key) DO UPDATE SET value = excluded.value, seqs = excluded.seqs;
+  END IF;
+  IF new_tables IS NULL AND new_shape IS NULL AND rewritten IS NULL AND kept IS NULL AND gone IS NULL
+    AND slices IS NULL AND keys IS NULL AND erased IS NULL
+  THEN
+    RETURN 'written';
+  END IF;
+  IF new_tables IS NOT NULL OR new_shape IS NOT NULL THEN
+    UPDATE tallystick.heads h SET shape = coalesce(new_shape, h.shape), tables = coalesce(new_tables, h.tables)
+      WHERE h.ledger = l;
+  END IF;
+  IF slices IS NOT NULL THEN
     INSERT INTO tallystick.events (ledger, seq, head, data)
-      SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
+      SELECT l, at + 1 + n, slices[n], datas[n] FROM generate_series(1, cardinality(slices)) AS n;
+  END IF;
+  IF keys IS NOT NULL THEN
     INSERT INTO tallystick.requests (ledger, key, first, last)
-      SELECT l, u.key, u.first, u.last FROM unnest(keys, firsts, lasts) AS u (key, first, last);
+      SELECT l, keys[n], spans[2 * n - 1], spans[2 * n] FROM generate_series(1, cardinality(keys)) AS n;
   END IF;
-  IF cardinality(erased) > 0 THEN
-    UPDATE tallystick.events SET data = convert_to(rpad('null', length(data)), 'UTF8')
-      WHERE ledger = l AND seq = ANY (erased);
+  IF erased IS NOT NULL THEN
+    UPDATE tallystick.events e SET data = convert_to(rpad('null', length(e.data)), 'UTF8')
+      WHERE e.ledger = l AND e.seq = ANY (erased);
+    PERFORM tallystick.note_erasures(l, at, slice || slices, data || datas);
   END IF;
-  PERFORM tallystick.put_rows(
-    l, rewritten_tab, rewritten_key, kept_turn, kept_tab, kept_key, kept_value, kept_seqs, kept_since,
-    plain_tab, plain_key, plain_value, plain_seqs, gone_tab, gone_key
-  );
-  RETURN QUERY SELECT 'written', at + 1, at + cardinality(slices);
+  PERFORM tallystick.put_kept(l, rewritten, kept, kept_at, gone);
+  RETURN 'written';
 END $$;
 
 -- Add rows of the state, as they are after the last line: past ones have `until`. The first call removes what is there.
@@ -427,7 +436,7 @@ CREATE FUNCTION fill_rows(
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   PERFORM 1 FROM tallystick.heads h
     WHERE h.ledger = l AND CASE h.state WHEN 'arriving' THEN h.mover = by_mover ELSE by_mover IS NULL END FOR UPDATE;
   IF NOT FOUND THEN
@@ -451,7 +460,7 @@ END $$;
 CREATE FUNCTION keep_checkpoint(l uuid, pass text, of_size bigint, of_note text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   INSERT INTO tallystick.checkpoints (ledger, size, note) VALUES (l, of_size, of_note)
   ON CONFLICT (ledger, size) DO UPDATE SET note = excluded.note;
 END $$;
@@ -459,14 +468,14 @@ END $$;
 CREATE FUNCTION checkpoints_of(l uuid, pass text) RETURNS SETOF text LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN QUERY SELECT c.note FROM tallystick.checkpoints c WHERE c.ledger = l ORDER BY c.size DESC;
 END $$;
 
 CREATE FUNCTION read_settings(l uuid, pass text) RETURNS TABLE (version integer, toml text) LANGUAGE plpgsql STABLE
 SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN QUERY SELECT h.settings, s.toml FROM tallystick.heads h
     LEFT JOIN tallystick.settings s ON s.ledger = h.ledger WHERE h.ledger = l;
 END $$;
@@ -475,7 +484,7 @@ END $$;
 CREATE FUNCTION write_settings(l uuid, pass text, known integer, text text) RETURNS SETOF integer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   UPDATE tallystick.heads SET settings = known + 1 WHERE ledger = l AND settings = known;
   IF FOUND THEN
     INSERT INTO tallystick.settings (ledger, toml) VALUES (l, text)
@@ -500,27 +509,26 @@ ALTER TABLE erasures ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
 CREATE POLICY mine ON erasures TO tallystick_app USING (ledger = (SELECT tallystick.mine()));
 CREATE POLICY all_ledgers ON erasures TO tallystick_owner USING (true) WITH CHECK (true);  -- it has no words
 
-CREATE FUNCTION note_erasure() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+-- Note the erasures among the lines after event `at`, and forget those that are recorded as destroyed, for functions that
+-- have checked the pass.
+CREATE FUNCTION note_erasures(l uuid, at bigint, slices bytea[], datas bytea[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  IF position('"op":"erase/1"'::bytea IN NEW.head) > 0 THEN
-    INSERT INTO tallystick.erasures (ledger, seq) VALUES (NEW.ledger, NEW.seq);
-  ELSE
-    DELETE FROM tallystick.erasures e
-      WHERE e.ledger = NEW.ledger AND e.seq = substring(convert_from(NEW.data, 'UTF8') FROM '"of":(\d+)')::bigint;
-  END IF;
-  RETURN NULL;
+  FOR n IN 1..cardinality(slices) LOOP
+    IF position('"op":"erase/1"'::bytea IN slices[n]) > 0 THEN
+      INSERT INTO tallystick.erasures (ledger, seq) VALUES (l, at + n);
+    ELSIF position('"op":"erase'::bytea IN slices[n]) > 0 THEN
+      DELETE FROM tallystick.erasures e
+        WHERE e.ledger = l AND e.seq = substring(convert_from(datas[n], 'UTF8') FROM '"of":(\d+)')::bigint;
+    END IF;
+  END LOOP;
 END $$;
-
--- Both kinds of events, whoever inserts them: erase/1 and erase.done/1.
-CREATE TRIGGER note_erasure AFTER INSERT ON events FOR EACH ROW
-  WHEN (position('"op":"erase'::bytea IN NEW.head) > 0) EXECUTE FUNCTION note_erasure();
 
 -- The erasures whose words are destroyed, and when they were.
 CREATE FUNCTION destroyed_erasures(l uuid, pass text) RETURNS TABLE (seq bigint, destroyed text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN QUERY SELECT e.seq, to_char(e.destroyed AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
     FROM tallystick.erasures e WHERE e.ledger = l AND e.destroyed IS NOT NULL ORDER BY e.seq;
 END $$;
@@ -529,7 +537,7 @@ END $$;
 CREATE FUNCTION forget_erasure(l uuid, pass text, of_seq bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   DELETE FROM tallystick.erasures WHERE ledger = l AND seq = of_seq AND destroyed IS NOT NULL;
 END $$;
 
@@ -542,7 +550,7 @@ END $$;
 CREATE FUNCTION other_place(l uuid, pass text) RETURNS SETOF text LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   RETURN QUERY SELECT h.other_place FROM tallystick.heads h WHERE h.ledger = l;
 END $$;
 
@@ -550,7 +558,7 @@ END $$;
 CREATE FUNCTION move_away(l uuid, pass text, at bigint, was text, place text) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   UPDATE tallystick.heads SET state = 'moved', other_place = place, mover = NULL
     WHERE ledger = l AND seq = at AND hash = was AND state = 'open';
   RETURN FOUND;
@@ -560,7 +568,7 @@ END $$;
 CREATE FUNCTION begin_arriving(l uuid, pass text, at bigint, was text, origin text, by_mover uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   UPDATE tallystick.heads SET state = 'arriving', other_place = origin, mover = by_mover
     WHERE ledger = l AND seq = at AND hash = was AND state <> 'open';
   RETURN FOUND;
@@ -573,14 +581,15 @@ CREATE FUNCTION add_arriving(
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   UPDATE tallystick.heads SET seq = at + cardinality(slices), hash = new_hash, ts = new_ts, bytes = bytes + new_bytes
     WHERE ledger = l AND state = 'arriving' AND mover = by_mover AND seq = at AND hash = was;
   IF NOT FOUND THEN
     RETURN EXISTS (SELECT FROM tallystick.heads WHERE ledger = l AND mover = by_mover AND hash = new_hash);
   END IF;
   INSERT INTO tallystick.events (ledger, seq, head, data)
-    SELECT l, at + u.number, u.head, u.data FROM unnest(slices, datas) WITH ORDINALITY AS u (head, data, number);
+    SELECT l, at + n, slices[n], datas[n] FROM generate_series(1, cardinality(slices)) AS n;
+  PERFORM tallystick.note_erasures(l, at, slices, datas);
   RETURN true;
 END $$;
 
@@ -592,7 +601,7 @@ CREATE FUNCTION finish_arriving(
 ) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  PERFORM tallystick.enter(l, pass);
+  l := tallystick.admit(l, pass);
   UPDATE tallystick.heads SET state = 'open', other_place = NULL, saved = new_saved, shape = new_shape,
     tables = new_tables, settings = settings + 1
     WHERE ledger = l AND state = 'arriving' AND mover = by_mover AND seq = at AND hash = was;

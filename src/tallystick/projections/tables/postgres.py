@@ -9,9 +9,22 @@ head does not move, or only this process moves it. Which tables have ever had a 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from operator import itemgetter
 from typing import Any
 
-from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Recorded, Row, RowTable, RowTables, array_of
+from tallystick.projections.tables.rows import (
+    GONE,
+    SHAPE,
+    Change,
+    KeptTable,
+    Number,
+    PastRow,
+    Recorded,
+    Row,
+    RowTable,
+    RowTables,
+    array_of,
+)
 from tallystick.records.event import Position
 from tallystick.state.tables import Key, Table, encoded
 
@@ -90,7 +103,7 @@ class TablesInPostgres(RowTables):
     def __init__(self) -> None:
         super().__init__()
         self.database: PostgresRows = PostgresRows(self)
-        self.filled: Collection[str] = ()  # the tables that have rows in the database, or had
+        self.filled = frozenset[str]()  # the tables that have rows in the database, or had
 
     def _declared(self, table: RowTable[Any]) -> RowTable[Any]:
         table.number = table.name
@@ -112,40 +125,51 @@ class TablesInPostgres(RowTables):
             table.learn(name, found.get((table.number, name), []))
 
     def follow(self, tables: Collection[str]) -> None:
-        self.filled, self.is_bad = tables, False
+        self.filled, self.is_bad = frozenset(tables), False
         self.discard()
 
-    def tables_with_rows(self) -> set[str]:
-        return {*self.filled, *(name for name, table in self.tables.items() if table.changed)}
+    def tables_with_rows(self) -> frozenset[str]:
+        new = self.dirty and [name for name, table in self.dirty.items() if table.changed and name not in self.filled]
+        return self.filled.union(new) if new else self.filled
 
     def written(self, position: Position | None) -> None:
         self.filled = self.tables_with_rows()
         super().written(position)
 
-    def arrays(self) -> list[list[Any]]:
-        """What is not written yet, in the order of the parameters of `put_rows`. Several values of one row take
-        turns, so that no statement changes a row twice."""
-        writes = self.writes()
-        kept = [row for each in writes for row in each.kept]
-        turns, seen = list[int](), dict[tuple[Number, str], int]()
-        for number, name, *_ in kept:
-            turns.append(seen.get((number, name), -1) + 1)
-            seen[number, name] = turns[-1]
-        order = sorted(range(len(kept)), key=turns.__getitem__)
-        ordered = [(turns[at], *kept[at]) for at in order]
-        return [
-            *_columns([(number, name.encode()) for each in writes for number, name in each.rewritten], 2),
-            *_columns([
-                (turn, number, name.encode(), value, array_of(seqs), since)
-                for turn, number, name, value, seqs, since in ordered
-            ], 6),
-            *_columns([
-                (number, name.encode(), value, array_of(seqs))
-                for each in writes for number, name, value, seqs, _ in each.plain
-            ], 4),
-            *_columns([(number, name.encode()) for each in writes for number, name in each.gone], 2),
+    def fields(self) -> list[list[Any] | None]:
+        """What is not written yet: `plain`, `rewritten`, `kept`, `kept_at` and `gone` of the database's `write`. Values
+        of one row take turns, so that no statement changes a row twice."""
+        if not self.dirty:
+            return [None] * 5
+        plain: list[Any] = []
+        gone: list[Any] = []
+        rewritten: list[Any] = []
+        steps: list[tuple[int, Change]] = []
+        for table in self.dirty.values():
+            if isinstance(table, KeptTable):
+                writes = table.writes()
+                gone += [field.encode() for row in writes.gone for field in row]
+                rewritten += [field.encode() for row in writes.rewritten for field in row]
+                turns: dict[str, int] = {}
+                for row in writes.kept:
+                    turns[row[1]] = turns.get(row[1], -1) + 1
+                    steps.append((turns[row[1]], row))
+                continue
+            tab, dump, seqs = table.name.encode(), table.codec.dump, table.seqs.get
+            for name, value in table.changed.items():
+                if value is GONE:
+                    gone += tab, name.encode()
+                else:
+                    plain += tab, name.encode(), dump(value), _events(seqs(name))
+        steps.sort(key=itemgetter(0))
+        kept = [
+            field for _, (number, name, value, events, _) in steps
+            for field in (number.encode(), name.encode(), value, _events(events))
         ]  # fmt: skip
+        kept_at = [number for turn, row in steps for number in (turn, row[4])]
+        return [fields or None for fields in (plain, rewritten, kept, kept_at, gone)]
 
 
-def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+def _events(seqs: str | None) -> bytes | None:
+    found = array_of(seqs)
+    return found.encode() if found else None

@@ -234,6 +234,7 @@ class RowTable(WithoutPast[V]):
         if self.order is not None and name not in self.changed:
             insort(self.order, name)
         self.changed[name] = value
+        self._owner.dirty[self.name] = self
         if self.agrees:
             self.seqs[name] = seqs
 
@@ -400,6 +401,7 @@ class RowTables(Undo):
 
     def __init__(self) -> None:
         self.tables: dict[str, RowTable[Any]] = {}
+        self.dirty: dict[str, RowTable[Any]] = {}  # those with changes that are not written; or they were put back
         self.position: Position | None = None  # of the rows in the database, as last seen
         self.is_bad = False  # the database cannot be read, or was edited
         self.recorded: Recorded | None = None  # None: the rows are not compared with any ledger
@@ -454,25 +456,28 @@ class RowTables(Undo):
         self._cached = 0
 
     def discard(self) -> None:
-        for table in self.tables.values():
-            table.discard()
+        self._clean()
         self.forget()
+
+    def _clean(self) -> None:
+        for table in self.dirty.values():
+            table.discard()
+        self.dirty.clear()
 
     def changes(self) -> int:
         """The number of changes that are not written yet."""
-        return sum(table.changes() for table in self.tables.values())
+        return sum([table.changes() for table in self.dirty.values()])
 
     def writes(self) -> list[Writes]:
         """What is not written yet, of each table that was changed."""
-        return [table.writes() for table in self.tables.values() if table.changed]
+        return [table.writes() for table in self.dirty.values() if table.changed]
 
     def written(self, position: Position | None) -> None:
         """What was not written is in the database now, and belongs to that position."""
-        for table in self.tables.values():
-            if table.changed:
-                self._cached += len(table.changed)
-                table.known.update(table.changed)
-                table.discard()
+        for table in self.dirty.values():
+            self._cached += len(table.changed)
+            table.known.update(table.changed)
+        self._clean()
         if self._cached > _CACHED:
             self.forget()
         self.position = position
