@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -30,13 +30,14 @@ from tallystick.ledger.folder.recover import Verdict, judge
 from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names
+from tallystick.projections.database import ATTACHED, are_made_alike, have_same_rows
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.sqlite import TablesInSqlite
 from tallystick.records.errors import Busy, Damaged, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
-from tallystick.repair.witness import difference, in_state
+from tallystick.repair.witness import content_of, in_state
 from tallystick.state.state import State
 
 _MANY = 2_000  # lines whose rows are in memory at once
@@ -360,7 +361,49 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
             survey.write()
             is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
             tables, but = survey._rows.tables, () if is_whole else _KEPT
-            survey.state_differs = difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
+            survey.state_differs = _difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
+
+
+_STRANGE = tuple(
+    f"SELECT 1 FROM {ATTACHED}.{each} WHERE tab NOT IN (SELECT id FROM {ATTACHED}.state_table)"
+    for each in ("state_row", "state_past")
+)
+_SOME = (("state_row", ("key",), ("value",)),)  # rows, what names them besides their table, and what must be the same
+_ALL = ("state_row", ("key",), ("value", "since")), ("state_past", ("key", "until"), ("value", "since"))
+
+
+def _difference(path: Path, tables: TablesInSqlite, but: Collection[str] = (), *, is_whole: bool) -> str:
+    """The first table in which the rows of state.db are not these; empty if there is none.
+
+    `is_whole`: these follow from all events, and so does what was there before.
+    """
+    db = tables.db
+    try:
+        with content_of(path) as content:
+            db.execute(f"ATTACH ? AS {ATTACHED}", (content,))
+            try:
+                return _differing(db, tables, but, _ALL if is_whole else _SOME)
+            finally:
+                db.execute(f"DETACH {ATTACHED}")
+    except (OSError, sqlite3.Error) as error:
+        return str(error)
+
+
+def _differing(
+    db: sqlite3.Connection, tables: TablesInSqlite, but: Collection[str],
+    parts: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]],
+) -> str:  # fmt: skip
+    if not are_made_alike(db, "state_row", "state_past"):
+        return "how its tables are made"
+    numbers = dict(db.execute(f"SELECT name, id FROM {ATTACHED}.state_table").fetchall())
+    for name, table in tables.tables.items():
+        places = ("main", table.number), (ATTACHED, numbers.get(name, -1))
+        for rows, keys, values in parts if name not in but else ():
+            of = ", ".join((*keys, *values))
+            mine, theirs = (f"SELECT {of} FROM {place}.{rows} WHERE tab = {number:d}" for place, number in places)
+            if not have_same_rows(db, mine, theirs, keys, values):
+                return name
+    return "a table that is not known" if any(db.execute(each).fetchone() for each in _STRANGE) else ""
 
 
 def _looked_up(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
