@@ -9,9 +9,10 @@ folder, the key and all checkpoints rewrote everything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tallystick.ledger import format as fmt
@@ -29,7 +30,8 @@ from tallystick.records.errors import Damaged, NotFound, TallystickError
 from tallystick.records.progress import Progress
 from tallystick.repair import derived, files, references, secrets
 from tallystick.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
-from tallystick.repair.scan import Flaw, Survey, read_ledger
+from tallystick.repair.helper import Helper, helper
+from tallystick.repair.scan import Flaw, Survey, fold_ledger, scan_ledger
 from tallystick.repair.verify import checkpoints_of
 from tallystick.repair.witness import audit_in, rows_in
 
@@ -49,6 +51,7 @@ class Look:
     forged: list[tuple[str, str]] = field(default_factory=list)  # checkpoints that cannot be trusted: where, why
     rows: Witness | None = None  # how far the tables have followed; unlike a checkpoint they may be removed
     audit: Witness | None = None  # how far the audit has
+    helper: Helper | None = None  # which compares the index and the pages meanwhile
 
     @property
     def restore(self) -> str:
@@ -75,7 +78,7 @@ def check(
     try:
         with ExitStack() as opened:
             with read_locked(folder.lock) as witness:
-                look = opened.enter_context(look_at(folder, witness, keyring, on_progress))
+                look = opened.enter_context(look_at(folder, witness, keyring, on_progress, _beside(only)))
                 findings += limited(findings_in(look))
                 if not _is_broken(findings):
                     findings += verified(look, keyring)
@@ -92,13 +95,24 @@ def _is_broken(findings: list[Finding]) -> bool:
 
 def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
     """The derived files that differ from the events, and the secrets in these. Others may write meanwhile."""
-    kinds = list[derived.Kind]()
-    if not only or OF_DERIVED & set(only):
-        pages = [] if any(_contradicted(look, [look.rows])) else [derived.PageReader]
-        kinds += [derived.IndexReader, *pages, derived.GraphReader, derived.AuditReader.of]
+    survey, beside, kinds = look.survey, _beside(only), list[derived.Kind]()
+    if any(_contradicted(look, [look.rows])):  # they cannot be compared
+        look.helper, beside = None, beside[:1]
+    if beside:
+        ledger = survey.state.taken_in.zone.ledger or survey.standing.ledger
+        graph = partial(derived.GraphReader, distrusts=survey.state.distrusts.all(), ledger=ledger)
+        kinds += [graph, derived.AuditReader.of]
     if not only or "secret-found" in only:
         kinds.append(secrets.SecretReader)
-    return derived.findings(look.folder, look.survey, kinds)
+    if look.helper is None:
+        return derived.findings(look.folder, survey.extent, [*beside, *kinds])
+    mine, theirs = derived.findings(look.folder, survey.extent, kinds), look.helper.findings()
+    return (derived.findings(look.folder, survey.extent, beside) if theirs is None else theirs) + mine
+
+
+def _beside(only: Collection[str]) -> list[derived.Kind]:
+    """What can be compared beside the rest: the index, and the pages."""
+    return [derived.IndexReader, derived.PageReader] if not only or OF_DERIVED & set(only) else []
 
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
@@ -118,16 +132,22 @@ def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
 
 @contextmanager
 def look_at(
-    folder: Folder, witness: Witness | None, keyring: Keyring | None = None, on_progress: Progress | None = None
-) -> Iterator[Look]:
-    """Read everything, while nobody writes. Between the steps of a restore there is no ledger to read."""
-    with closing(Survey(folder, witness)) as survey:
+    folder: Folder, witness: Witness | None, keyring: Keyring | None = None, on_progress: Progress | None = None,
+    beside: Sequence[derived.Kind] = (),
+) -> Iterator[Look]:  # fmt: skip
+    """Read everything, while nobody writes. Between the steps of a restore there is no ledger to read.
+
+    What is compared `beside` that is compared by a helper, if one is worth it.
+    """
+    with closing(Survey(folder, witness)) as survey, ExitStack() as opened:
         look = Look(folder, survey, rows=rows_in(folder.root), audit=audit_in(folder.root))
         if keyring is not None:
             _read_checkpoints(look, keyring)
         if not folder.restore_ready.exists():
             wanted = {each.seq for each in (witness, look.rows, look.audit, *look.witnesses) if each}
-            read_ledger(survey, wanted, on_progress)
+            scan_ledger(survey, wanted, on_progress)
+            look.helper = opened.enter_context(helper(folder, survey, beside))
+            fold_ledger(survey)
         for copied in folder.copies():
             if not copied.root.name.endswith(".new"):
                 _read_copy(look, copied)

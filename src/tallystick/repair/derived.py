@@ -26,7 +26,7 @@ import stat
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC
 from functools import partial
@@ -55,8 +55,9 @@ from tallystick.projections.table_set import TableSet
 from tallystick.records.audit import NAME, AuditLine, Auditor
 from tallystick.records.errors import Damaged, Refused
 from tallystick.records.event import Event
+from tallystick.records.trust import Distrust
 from tallystick.repair.findings import Finding, found
-from tallystick.repair.scan import Survey
+from tallystick.repair.scan import Extent
 from tallystick.repair.witness import readonly
 
 _ASIDE = ""  # SQLite's name for a file without a name
@@ -92,7 +93,7 @@ class Reader(Protocol):
     def close(self) -> None: ...
 
 
-Kind = Callable[[Folder, Survey, "Copy"], Reader | None]
+Kind = Callable[[Folder, Extent, "Copy"], Reader | None]
 
 
 class Copy:
@@ -120,7 +121,7 @@ class Copy:
         self._home.cleanup()
 
 
-def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Finding]:
+def findings(folder: Folder, extent: Extent, kinds: Sequence[Kind]) -> list[Finding]:
     """What readers of these kinds find. The events are read once for all of them.
 
     In a file that somebody wrote to meanwhile, or right after, it is looked for again; nothing is found in one that
@@ -128,7 +129,7 @@ def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Find
     """
     steady = list[Finding]()
     for attempt in range(1, _TRIES + 1):
-        doubtful = [each for each in _read_once(folder, survey, kinds) if each[-1]]
+        doubtful = [each for each in _read_once(folder, extent, kinds) if each[-1]]
         if any(path for _, path, _, _ in doubtful):
             time.sleep(_PAUSE * attempt)  # time for a process that is writing it to go on
         kinds = []
@@ -143,27 +144,26 @@ def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Find
 
 
 def _read_once(
-    folder: Folder, survey: Survey, kinds: Sequence[Kind]
+    folder: Folder, extent: Extent, kinds: Sequence[Kind]
 ) -> list[tuple[Kind, Path | None, _FileState, list[Finding]]]:  # fmt: skip
     """The kinds of readers, their files and the states of these before, and what they found."""
     with ExitStack() as opened:
         readers = list[tuple[Kind, _FileState, Reader]]()
         before, copy = _file_state(folder.state), opened.enter_context(closing(Copy(folder.state)))
         for kind in kinds:
-            if reader := kind(folder, survey, copy):
+            if reader := kind(folder, extent, copy):
                 opened.callback(reader.close)
                 readers.append((kind, before if reader.path else [], reader))
-        for events in _events(folder, survey) if readers else ():
+        for events in _events(folder, extent) if readers else ():
             for _, _, reader in readers:
                 reader.take(events)
         return [(kind, reader.path, state, reader.findings()) for kind, state, reader in readers]
 
 
-def _events(folder: Folder, survey: Survey) -> Iterator[list[Event]]:
-    """All events that are here, some at a time. Those that were surveyed are not checked again."""
-    chain, hollow = Chain(folder), {hashed for reading in survey.readings for hashed in reading.found.hollow}
+def _events(folder: Folder, extent: Extent) -> Iterator[list[Event]]:
+    """All events that are here, some at a time. Those that were scanned are not checked again."""
     some, size = list[Event](), 0
-    for line in _lines(chain, survey.last, hollow):
+    for line in _lines(Chain(folder), extent):
         some.append(lift(line.event()))
         size += len(line.slice) + len(line.data)
         if size >= _AT_ONCE:
@@ -173,8 +173,8 @@ def _events(folder: Folder, survey: Survey) -> Iterator[list[Event]]:
         yield some
 
 
-def _lines(chain: Chain, last: int, hollow: Collection[str]) -> Iterator[fmt.Line]:
-    seq = chain.first - 1
+def _lines(chain: Chain, extent: Extent) -> Iterator[fmt.Line]:
+    seq, (last, hollow) = chain.first - 1, extent
     for path, offset, raw in chain.raw(chain.first):
         line = fmt.try_parse(raw) if seq >= last else fmt.try_split(raw)  # what was written since is checked
         if line is None and seq >= last:
@@ -270,8 +270,8 @@ class IndexReader(_Rebuilt):
     _live: IndexFile
     _again: IndexFile
 
-    def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
-        self._folder, self._survey = folder, survey
+    def __init__(self, folder: Folder, extent: Extent, copy: Copy) -> None:
+        self._folder, self._end = folder, extent.last
         super().__init__(copy, IndexFile, IndexFile(_ASIDE, making=True, rows_only=True), "index-damaged")
 
     def _begin(self) -> None:
@@ -290,7 +290,7 @@ class IndexReader(_Rebuilt):
         if self._found:
             return
         vectors = self._folder.root / "vectors"
-        if vectors.is_dir() and mark.seq == self._survey.last:
+        if vectors.is_dir() and mark.seq == self._end:
             self._found += _vectors(vectors, live)
         self._last = mark.seq if Chain(self._folder).first == 0 else -1
 
@@ -336,7 +336,7 @@ class PageReader(_Rebuilt):
     _live: PagesFile
     _again: PagesFile
 
-    def __init__(self, folder: Folder, _: Survey, copy: Copy) -> None:
+    def __init__(self, folder: Folder, _: Extent, copy: Copy) -> None:
         self._folder = folder
         super().__init__(copy, PagesFile, PagesFile(_ASIDE, rows_only=True), "pages-damaged")
 
@@ -433,10 +433,9 @@ class GraphReader(_Rebuilt):
     _live: GraphFile
     _again: GraphFile
 
-    def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
-        self._folder, self._distrusts = folder, survey.state.distrusts.all()
-        name = survey.state.taken_in.zone.ledger or survey.standing.ledger
-        super().__init__(copy, partial(GraphFile, ledger=name), GraphFile(_ASIDE, name), "state-differs")
+    def __init__(self, folder: Folder, _: Extent, copy: Copy, *, distrusts: list[Distrust], ledger: str) -> None:
+        self._folder, self._distrusts = folder, distrusts
+        super().__init__(copy, partial(GraphFile, ledger=ledger), GraphFile(_ASIDE, ledger), "state-differs")
 
     def _begin(self) -> None:
         mark, is_whole = self._live.bookmark(), Chain(self._folder).first == 0
@@ -458,7 +457,7 @@ class AuditReader:
 
     path = None
 
-    def __init__(self, folder: Folder, _: Survey) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._found, self._auditor, self._number = list[Finding](), Auditor(lambda _: None), 0
         self._file, chain = open(folder.audit, "rb"), Chain(folder)  # noqa: SIM115 - `close` closes it
         fd, end = self._file.fileno(), os.fstat(self._file.fileno()).st_size
@@ -469,9 +468,9 @@ class AuditReader:
         self._lines = raw_lines(fd, 0, end if is_ours else 0)
 
     @classmethod
-    def of(cls, folder: Folder, survey: Survey, _: Copy) -> Reader | None:
+    def of(cls, folder: Folder, *_: object) -> Reader | None:
         try:
-            return cls(folder, survey)
+            return cls(folder)
         except FileNotFoundError:
             return None
 

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import LedgerMetadata, fold_line
@@ -103,6 +104,13 @@ class Reading:
         self.flaws = [flaw for flaw in every if end is None or flaw.offset < end]
 
 
+class Extent(NamedTuple):
+    """The events that a scan has found good: the last one, and by their hashes the lines without their data."""
+
+    last: int
+    hollow: frozenset[str]
+
+
 @dataclass(slots=True)
 class Survey:
     """All of one ledger, and what its own events say of it."""
@@ -157,6 +165,18 @@ class Survey:
             raise Busy(_NO_ROOM.format("it cannot be read"))
 
     @property
+    def extent(self) -> Extent:
+        """What the scans say of all events, before they are folded."""
+        hollow = frozenset(hashed for reading in self.readings for hashed in reading.found.hollow)
+        return Extent(self.readings[-1].found.end.seq if self.readings else -1, hollow)
+
+    @property
+    def is_unbroken(self) -> bool:
+        """True if the scans have read every line to the end of its file, and each follows the line above."""
+        ends = ((reading.found.end.offset, reading.size) for reading in self.readings)
+        return self.live is not None and not self.unreadable and all(end == size for end, size in ends)
+
+    @property
     def live(self) -> Reading | None:
         return self.readings[-1] if self.readings and self.readings[-1].last is None else None
 
@@ -176,18 +196,22 @@ class Survey:
         return not (self.flaws or self.gaps or self.unreadable) and self.live is not None
 
 
-def read_ledger(survey: Survey, wanted: set[int], on_progress: Progress | None = None) -> None:
-    """Read everything. The hashes of the events in `wanted` are kept."""
+def scan_ledger(survey: Survey, wanted: set[int], on_progress: Progress | None = None) -> None:
+    """Check every line. The hashes of the events in `wanted` are kept, once the lines are folded too."""
     folder = survey.folder
-    kept = in_state(folder.state) if folder.state.is_file() else None
-    survey.state_seq = kept[0] if kept else -1
     survey.hashes = {seq: set() for seq in wanted}
     for segment in _segments(folder, survey):
         try:
             _read_one(survey, segment, on_progress)
         except OSError as error:
             survey.unreadable.append((segment.path, error.strerror or str(error)))
-    readings = survey.readings
+
+
+def fold_ledger(survey: Survey) -> None:
+    """Fold the lines that were scanned into the state, and judge what is wrong with the others."""
+    folder, readings = survey.folder, survey.readings
+    kept = in_state(folder.state) if folder.state.is_file() else None
+    survey.state_seq = kept[0] if kept else -1
     survey.named = set[str]().union(*(reading.found.named for reading in readings))
     survey.empty = finished_erasures(note for reading in readings for note in reading.found.notes)
     if readings and survey.gaps and survey.gaps[0][0] == 0:
