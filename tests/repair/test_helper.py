@@ -134,7 +134,7 @@ from tallystick.repair import helper, scan
 helper._PROGRAM, helper.SMALLEST, helper._processors = sys.argv[2], 0, lambda: 2
 survey = scan.Survey(Folder(Path(sys.argv[1])), None)
 scan.scan_ledger(survey, set())
-with helper.helper(survey.folder, survey, [time.sleep]) as found:
+with helper.compare_beside(survey.folder, survey, [time.sleep]) as found:
     print(found._process.pid, flush=True)
     time.sleep(60)
 """

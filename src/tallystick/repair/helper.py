@@ -51,7 +51,7 @@ class Helper:
 
 
 @contextmanager
-def helper(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> Iterator[Helper | None]:
+def compare_beside(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> Iterator[Helper | None]:
     """Let another process compare files of these kinds with the events that were scanned, where that saves time."""
     size = sum(reading.size for reading in survey.readings)
     if not kinds or size < SMALLEST or _processors() < 2 or not survey.is_unbroken:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.fold import LedgerMetadata, fold_line
+from tallystick.ledger.fold import LedgerMetadata, fold_line, lift
 from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.layout import Folder, Segment
@@ -138,6 +138,7 @@ class Survey:
     last: int = -1  # the last event that can be read
     state: State = field(init=False)
     links: Surveyor = field(init=False)  # the references between events
+    along: list[Callable[[Sequence[Event]], None]] = field(default_factory=list)  # who takes the events, some at a time
     _rows: StateFile = field(init=False)  # of the state: a temporary database
     _names: TablesInSqlite = field(default_factory=TablesInSqlite)  # of the references, in the same database
 
@@ -370,22 +371,28 @@ def _begin_with_state(survey: Survey, first: int) -> None:
 def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
     """Apply the lines between two places, as far as they are what was written; and compare the rows of the state.
 
-    Those that the scan has found good are not checked again.
+    Those that the scan has found good are not checked again. Their events are given to whoever reads along.
     """
     number, hollow, is_checked = start.seq - reading.start.seq, reading.found.hollow, end <= reading.found.end.offset
-    for offset, raw in _looked_up(survey, file_lines(reading.path, start.offset, end)):
-        number += 1
-        line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
-        if line is None:
-            continue
-        if is_checked and line.hash in hollow:
-            line = line._replace(sound=False)
-        _apply_line(survey, reading, Spot(reading.path, number, offset, line.seq), line)
-        if line.seq == survey.state_seq and line.seq >= survey.base and (survey.base >= 0 or not survey.gaps):
-            survey.write()
-            is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
-            tables, but = survey._rows.tables, () if is_whole else _KEPT
-            survey.state_differs = _difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
+    for some in _portions(survey, file_lines(reading.path, start.offset, end)):
+        events = list[Event]()
+        for offset, raw in some:
+            number += 1
+            line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
+            if line is None:
+                continue
+            if is_checked and line.hash in hollow:
+                line = line._replace(sound=False)
+            if event := _apply_line(survey, reading, Spot(reading.path, number, offset, line.seq), line):
+                events.append(event)
+            if line.seq == survey.state_seq and line.seq >= survey.base and (survey.base >= 0 or not survey.gaps):
+                survey.write()
+                is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
+                tables, but = survey._rows.tables, () if is_whole else _KEPT
+                survey.state_differs = _difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
+        for take in survey.along if is_checked else ():
+            take(events)
+        survey.write()
 
 
 _STRANGE = tuple(
@@ -430,15 +437,15 @@ def _differing(
     return "a table that is not known" if any(db.execute(each).fetchone() for each in _STRANGE) else ""
 
 
-def _looked_up(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """The same lines, in portions whose rows are in memory; the new beliefs of each are looked up at once."""
+def _portions(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
+    """Lines, so many at a time as have their rows in memory; the new beliefs of each portion are looked up at once."""
     while some := list(islice(lines, _MANY)):
         survey.state.tables.tables["belief"].prefetch([name.decode() for _, raw in some for name in _NEW.findall(raw)])
-        yield from some
-        survey.write()
+        yield some
 
 
-def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
+def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> Event | None:
+    """Apply one line, and return its event; None, if it has none."""
     survey.last = max(survey.last, line.seq)
     if line.seq in survey.hashes:
         survey.hashes[line.seq].add(line.hash)
@@ -448,23 +455,30 @@ def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) ->
             reading.garbled.append(replace(flaw, why=GARBLED))
         elif not fmt.is_hollow(line.data):
             survey.left_standing[line.hash] = flaw
+        erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
         if line.seq > survey.base:
-            erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
             survey.links.take(erased, spot)
             survey.state.apply(erased)
-        return
+        with suppress(fmt.BadLine):
+            return lift(line.event())  # its data may still be there
+        return erased
+    event = None
     try:
         if line.seq > survey.base:
-            survey.links.take(fold_line(line, survey.state, survey.standing), spot)
+            event = fold_line(line, survey.state, survey.standing)
+            survey.links.take(event, spot)
+        else:
+            event = lift(line.event())
         if line.sound:
             _apply_own(survey, line)
-    except Damaged:
+    except (Damaged, fmt.BadLine):
         survey.must_be_usable()
         if not (reading.beyond and _makes_sense(line)):
             reading.hollow[line.hash] = _flaw(spot, line)
             reading.senseless.add(line.hash)
     if survey.standing.strange == line.op:
         survey.strange.setdefault(line.op, spot)
+    return event
 
 
 def _flaw(spot: Spot, line: fmt.Line) -> Flaw:

@@ -53,9 +53,7 @@ def findings(events: Iterable[Event], kept: Literal[True] | Collection[str]) -> 
 class SecretReader:
     """Looks for secrets in the events."""
 
-    path = None
-
-    def __init__(self, folder: Folder, *_: object) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._kept, self._found = _kept_kinds(folder), list[Finding]()
 
     def take(self, events: Sequence[Event]) -> None:
@@ -63,9 +61,6 @@ class SecretReader:
 
     def findings(self) -> list[Finding]:
         return limited(self._found)
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
