@@ -55,9 +55,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """The processes that are started, for ledgers however small, on two processors."""
     processes, real = list[subprocess.Popen[bytes]](), subprocess.Popen
 
-    def start(*given: object, **options: object) -> subprocess.Popen[bytes]:
-        processes.append(real(*given, **options))
-        return processes[-1]
+    def start(command: list[str], **options: object) -> subprocess.Popen[bytes]:
+        process = real(command, **options)
+        processes.extend([process] if "-I" in command else [])  # the others copy files
+        return process
 
     monkeypatch.setattr(subprocess, "Popen", start)
     monkeypatch.setattr(helper, "SMALLEST", 0)

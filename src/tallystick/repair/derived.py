@@ -53,7 +53,7 @@ from tallystick.records.event import Event
 from tallystick.records.trust import Distrust
 from tallystick.repair.findings import Finding, found
 from tallystick.repair.scan import Extent
-from tallystick.repair.witness import readonly
+from tallystick.repair.witness import connect, copied
 
 _ASIDE = ""  # SQLite's name for a file without a name
 _LITTLE = "PRAGMA cache_size=-8000"  # the memory that a temporary file may use
@@ -85,22 +85,25 @@ class Copy:
     def __init__(self, path: Path) -> None:
         self._home = tempfile.TemporaryDirectory(prefix="tallystick-")
         self.path, self.place = path, os.path.join(self._home.name, path.name)
-        self._db = sqlite3.connect(self.place, isolation_level=None)
-        self._db.execute("PRAGMA synchronous=OFF")
-        self._is_made, self.is_damaged = False, False
+        self._db: sqlite3.Connection | None = None
+        self.is_damaged = False
 
     def rows(self) -> sqlite3.Connection:
-        if not self._is_made:
+        if self._db is None:
             self.is_damaged = True
-            with readonly(self.path) as source:
-                source.backup(self._db)
-            for pragma in (_LITTLE, "PRAGMA journal_mode=OFF"):  # it may be one with a journal that is here alone
-                self._db.execute(pragma)
-            self._is_made, self.is_damaged = True, False
+            db = connect(copied(self.path, self._home.name))
+            try:
+                for pragma in (_LITTLE, "PRAGMA synchronous=OFF", "PRAGMA journal_mode=OFF"):  # it is here alone
+                    db.execute(pragma)
+            except BaseException:
+                db.close()
+                raise
+            self._db, self.is_damaged = db, False
         return self._db
 
     def close(self) -> None:
-        self._db.close()
+        if self._db is not None:
+            self._db.close()
         self._home.cleanup()
 
 
@@ -247,7 +250,7 @@ class IndexReader(_Rebuilt):
     _again: IndexFile
 
     def __init__(self, folder: Folder, extent: Extent, copy: Copy) -> None:
-        self._folder, self._end = folder, extent.last
+        self._folder, self._end, self._is_ours, self._has_vectors = folder, extent.last, False, False
         super().__init__(copy, IndexFile, IndexFile(_ASIDE, making=True, rows_only=True), "index-damaged")
 
     def _begin(self) -> None:
@@ -256,23 +259,30 @@ class IndexReader(_Rebuilt):
             self._found.append(found("index-damaged", name, "its pages do not belong together"))
             return
         mark = live.bookmark()
-        if mark.shape != index_file.SHAPE or mark.seq < 0:
-            return
-        for table, statement, what in _HANGING:  # the index alone shows it, also if earlier events were moved away
-            rows = [str(row[0]) for row in live.db.execute(statement).fetchmany(_SHOWN + 1)]
-            if rows:
-                listed = ", ".join(row[:64] for row in rows[:_SHOWN]) + (" and more" if len(rows) > _SHOWN else "")
-                self._found.append(found("block-loose", f"{name}, {table}", f"{what}: {listed}"))
-        if self._found:
-            return
-        vectors = self._folder.root / "vectors"
-        if vectors.is_dir() and mark.seq == self._end:
-            self._found += _vectors(vectors, live)
-        self.last = mark.seq if Chain(self._folder).first == 0 else -1
+        self._is_ours = mark.shape == index_file.SHAPE and mark.seq >= 0
+        self._has_vectors = self._is_ours and mark.seq == self._end
+        self.last = mark.seq if self._is_ours and Chain(self._folder).first == 0 else -1
 
     def _compare(self) -> Iterator[Finding]:
+        if not self._is_ours:
+            return
+        wrong = list[Finding]()
         if self.last >= 0:
-            yield from self._differing("index-differs", index_file.differences(self._live, self._again), "index_texts")
+            differences = index_file.differences(self._live, self._again)
+            wrong += self._differing("index-differs", differences, "index_texts")
+        hanging = list(self._hanging()) if wrong or self.last < 0 else []  # where nothing differs, there are none
+        yield from hanging or wrong
+        vectors = self._folder.root / "vectors"
+        if self._has_vectors and not hanging and vectors.is_dir():
+            yield from _vectors(vectors, self._live)
+
+    def _hanging(self) -> Iterator[Finding]:
+        """The index alone shows these, also if earlier events were moved away."""
+        for table, statement, what in _HANGING:
+            rows = [str(row[0]) for row in self._live.db.execute(statement).fetchmany(_SHOWN + 1)]
+            if rows:
+                listed = ", ".join(row[:64] for row in rows[:_SHOWN]) + (" and more" if len(rows) > _SHOWN else "")
+                yield found("block-loose", f"{self.path.name}, {table}", f"{what}: {listed}")
 
 
 def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:

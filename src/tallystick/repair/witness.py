@@ -87,7 +87,7 @@ def _in_database(path: Path, statement: str) -> Bookmark:
 @contextmanager
 def readonly(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to the content of the database at `path`. Raises sqlite3.Error or OSError."""
-    with content_of(path) as content, closing(_connect(content)) as connection:
+    with content_of(path) as content, closing(connect(content)) as connection:
         yield connection
 
 
@@ -100,17 +100,29 @@ def content_of(path: Path) -> Iterator[str]:
     if not journal:
         yield f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
         return
-    import subprocess
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="tallystick-") as home:
-        copy = os.path.join(home, "copy")  # by another process: who closes a file that SQLite has locked, unlocks it
-        for end in ("", "-wal"):  # either may be gone: its writer may just have closed the file
-            subprocess.run(["cp", "--", f"{path}{end}", f"{copy}{end}"], stderr=subprocess.DEVNULL, check=False)
-        yield f"file:{quote(copy)}?mode=rw"
+        yield copied(path, home)
 
 
-def _connect(name: str) -> sqlite3.Connection:
+def copied(path: Path, home: str) -> str:
+    """Copy the database at `path` into another folder, and return the name of the copy for SQLite.
+
+    Another process copies: who closes a file that SQLite has locked in the same one, unlocks it.
+    """
+    import subprocess
+
+    names = [f"{path.name}{end}" for end in ("", "-wal")]  # either may be gone: its writer may just have closed it
+    sources = [os.path.join(path.parent, name) for name in names]
+    subprocess.run(["cp", "--", *sources, home], stderr=subprocess.DEVNULL, check=False)
+    for name in names:
+        with suppress(FileNotFoundError):
+            os.chmod(os.path.join(home, name), 0o600)
+    return f"file:{quote(os.path.join(home, path.name))}?mode=rw"
+
+
+def connect(name: str) -> sqlite3.Connection:
     import sqlite3
 
     return sqlite3.connect(name, uri=True, timeout=_TIMEOUT, isolation_level=None)
