@@ -7,6 +7,7 @@ its temporary files alone. It ends with this process, however that ends: its sta
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -81,6 +82,7 @@ def help_out() -> None:
     """The main function of the process."""
     import pickle
 
+    gc.disable()  # nothing here is in rings, and to look for them takes time
     root, extent, kinds = pickle.load(sys.stdin.buffer)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # temporary files are removed on the way out
     Thread(target=_end_with_the_input, daemon=True).start()

@@ -41,7 +41,7 @@ def escaped(body: str, *, is_struck: bool = False) -> str:
     """`body` as it is written on a page whose lines end in a line feed."""
     start, end = _ends(body)
     if not _ODD.search(body):
-        raw = _numbered(body[:start]) + body[start:end] + _numbered(body[end:])
+        raw = _numbered(body[:start]) + body[start:end] + _numbered(body[end:]) if end - start < len(body) else body
         return _struck(raw) if is_struck else raw
     core = (_WRITE_STRUCK if is_struck else _WRITE).sub(_written, body[start:end])
     if end < len(body):

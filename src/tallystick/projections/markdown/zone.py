@@ -71,6 +71,8 @@ def on_the_clock(at: datetime, zone: tzinfo | None) -> str:
         return at.isoformat(timespec="seconds")
     local = at.astimezone(zone).replace(microsecond=0)
     plain = local.replace(tzinfo=None).isoformat()
+    if is_fixed(zone) and 1 < local.year < 9999:  # such a clock shows no time twice
+        return plain
     read = moment(plain, zone)
     is_same = read is not None and read.astimezone(UTC) == local.astimezone(UTC)
     return plain if is_same else local.isoformat()

@@ -136,6 +136,7 @@ class PagesFile(TableSet):
         writable: bool = True,
     ) -> None:  # fmt: skip
         """A page above `hard_limit` tokens is flagged, whoever wrote its entries. `rows_only`: as in the index."""
+        self._rows_only = rows_only
         if rows_only:
             self.tables = _ROWS
         super().__init__(path, writable=writable)
@@ -144,7 +145,7 @@ class PagesFile(TableSet):
         self._checked: set[int] = set()  # rows that were compared, by their hash
 
     def take(self, events: Iterable[Event]) -> None:
-        rows = Rows(self.db)
+        rows = Rows(self.db, rows_only=self._rows_only)
         for event in events:
             apply(rows, event)
         fresh = rows.flush()
