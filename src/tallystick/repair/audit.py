@@ -10,13 +10,13 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
 
 from tallystick.ledger.folder.chain import Chain, last_line, raw_lines
 from tallystick.ledger.folder.layout import Folder
-from tallystick.records.audit import NAME, AuditLine, Auditor
+from tallystick.records.audit import NAME, AuditLine, Auditor, line_of
 from tallystick.records.errors import Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found
@@ -55,11 +55,11 @@ class AuditReader:
     def take(self, events: Sequence[Event]) -> None:
         with self._reading():
             for event in () if self._found else events:
-                should = self._auditor.line(event, "")
+                should = self._auditor.fields(event, "")
                 if should is not None and not self._is_next(should, event.body is not None):
                     return
 
-    def _is_next(self, should: AuditLine | None, has_data: bool = False) -> bool:
+    def _is_next(self, should: dict[str, Any] | None, has_data: bool = False) -> bool:
         """True if the audit goes on with this line; or ends."""
         for _, raw in self._lines:
             self._number += 1
@@ -68,7 +68,7 @@ class AuditReader:
             line = _audit_line(raw)
             if line is not None and line.seq < self._first:
                 continue
-            if line is None or should is None or not _agree(line, should, has_data):
+            if line is None or should is None or not _agree(line, AuditLine(**should), has_data):
                 self._found = [found("audit-differs", f"{NAME}, line {self._number}", "it differs from the ledger")]
             break
         return not self._found
@@ -88,9 +88,9 @@ class AuditReader:
 _USER = re.compile(rb'[ !#-\[\]-~]*"\}\n')  # the end of a line
 
 
-def _is_plainly(raw: bytes, should: AuditLine) -> bool:
+def _is_plainly(raw: bytes, should: dict[str, Any]) -> bool:
     """True if a line is what it should be, whoever its user is, as nearly all are; False if it needs a closer look."""
-    start = should.to_line().removesuffix(b'"}\n')
+    start = line_of(should).removesuffix(b'"}\n')
     return raw.startswith(start) and _USER.fullmatch(raw, len(start)) is not None
 
 

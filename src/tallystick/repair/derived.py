@@ -49,7 +49,7 @@ from tallystick.projections.pages.render import new
 from tallystick.projections.pages.rows import File, digest_of, mark_of
 from tallystick.projections.table_set import TableSet
 from tallystick.records.errors import Damaged
-from tallystick.records.event import Event
+from tallystick.records.event import Event, at_origin
 from tallystick.records.trust import Distrust
 from tallystick.repair.findings import Finding, found
 from tallystick.repair.scan import Extent
@@ -141,10 +141,17 @@ def _read_once(folder: Folder, extent: Extent, kinds: Sequence[Kind]) -> list[tu
 
 def _events(folder: Folder, extent: Extent) -> Iterator[list[Event]]:
     """All events that are here, some at a time. Those that were scanned are not checked again."""
-    some, size = list[Event](), 0
-    for line in _lines(Chain(folder), extent):
-        some.append(lift(line.event()))
-        size += len(line.slice) + len(line.data)
+    chain, some, size = Chain(folder), list[Event](), 0
+    seq = chain.first - 1
+    for path, offset, raw in chain.raw(chain.first):
+        if seq < extent.last:
+            event = _scanned(raw, extent, f"{path.name}, byte {offset}")
+        elif line := fmt.try_parse(raw):  # what was written since is checked
+            event = line.event()
+        else:
+            break
+        some.append(lift(event))
+        seq, size = event.seq, size + len(raw)
         if size >= _AT_ONCE:
             yield some
             some, size = [], 0
@@ -152,16 +159,18 @@ def _events(folder: Folder, extent: Extent) -> Iterator[list[Event]]:
         yield some
 
 
-def _lines(chain: Chain, extent: Extent) -> Iterator[fmt.Line]:
-    seq, (last, hollow) = chain.first - 1, extent
-    for path, offset, raw in chain.raw(chain.first):
-        line = fmt.try_parse(raw) if seq >= last else fmt.try_split(raw)  # what was written since is checked
-        if line is None and seq >= last:
-            return
-        if line is None:
-            raise Damaged(f"{path.name}, byte {offset}: it was changed during the check; run `tallystick check` again")
-        seq = line.seq
-        yield line._replace(sound=False) if line.hash in hollow else line
+def _scanned(raw: bytes, extent: Extent, place: str) -> Event:
+    """The event of a line that was scanned."""
+    try:
+        event = fmt.split_event(raw)
+        if event.hash not in extent.hollow:
+            return at_origin(event)
+    except (fmt.BadLine, ValueError, IndexError):
+        pass
+    line = fmt.try_split(raw)
+    if line is None:
+        raise Damaged(f"{place}: it was changed during the check; run `tallystick check` again")
+    return line._replace(sound=line.sound and line.hash not in extent.hollow).event()
 
 
 _FileState = list[tuple[int, int, int]]

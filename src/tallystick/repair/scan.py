@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.fold import LedgerMetadata, fold_line, lift
+from tallystick.ledger.fold import LedgerMetadata, fold_event, lift
 from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.layout import Folder, Segment
@@ -35,7 +35,7 @@ from tallystick.projections.database import ATTACHED, are_made_alike, have_same_
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.sqlite import TablesInSqlite
 from tallystick.records.errors import Busy, Damaged, TallystickError
-from tallystick.records.event import Event
+from tallystick.records.event import Event, at_origin
 from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
 from tallystick.repair.witness import content_of, in_state
@@ -373,19 +373,17 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
 
     Those that the scan has found good are not checked again. Their events are given to whoever reads along.
     """
-    number, hollow, is_checked = start.seq - reading.start.seq, reading.found.hollow, end <= reading.found.end.offset
+    number, is_checked = start.seq - reading.start.seq, end <= reading.found.end.offset
     for some in _portions(survey, file_lines(reading.path, start.offset, end)):
         events = list[Event]()
         for offset, raw in some:
             number += 1
-            line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
-            if line is None:
+            event = _apply_raw(survey, reading, (number, offset), raw, is_checked=is_checked)
+            if event is None:
                 continue
-            if is_checked and line.hash in hollow:
-                line = line._replace(sound=False)
-            if event := _apply_line(survey, reading, Spot(reading.path, number, offset, line.seq), line):
-                events.append(event)
-            if line.seq == survey.state_seq and line.seq >= survey.base and (survey.base >= 0 or not survey.gaps):
+            events.append(event)
+            seq = event.seq
+            if seq == survey.state_seq and seq >= survey.base and (survey.base >= 0 or not survey.gaps):
                 survey.write()
                 is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
                 tables, but = survey._rows.tables, () if is_whole else _KEPT
@@ -444,63 +442,99 @@ def _portions(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[li
         yield some
 
 
-def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> Event | None:
-    """Apply one line, and return its event; None, if it has none."""
-    survey.last = max(survey.last, line.seq)
-    if line.seq in survey.hashes:
-        survey.hashes[line.seq].add(line.hash)
-    if line.hash in survey.named:
-        flaw = _flaw(spot, line)
-        if line.hash in survey.empty and not line.sound and not fmt.is_hollow(line.data):
-            reading.garbled.append(replace(flaw, why=GARBLED))
-        elif not fmt.is_hollow(line.data):
-            survey.left_standing[line.hash] = flaw
-        erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
-        if line.seq > survey.base:
-            survey.links.take(erased, spot)
-            survey.state.apply(erased)
-        with suppress(fmt.BadLine):
-            return lift(line.event())  # its data may still be there
-        return erased
-    event = None
+def _apply_raw(
+    survey: Survey, reading: Reading, place: tuple[int, int], raw: bytes, *, is_checked: bool
+) -> Event | None:  # fmt: skip
+    """Apply the line at a place, its number and offset, and return its event; None, if it has none."""
+    hollow = reading.found.hollow
     try:
-        if line.seq > survey.base:
-            event = fold_line(line, survey.state, survey.standing)
+        event = fmt.split_event(raw) if is_checked else None
+    except fmt.BadLine:
+        event = None
+    if event and event.hash not in survey.named and event.hash not in hollow:
+        return _apply_event(survey, reading, Spot(reading.path, *place, event.seq), at_origin(event), event.ts)
+    line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
+    if line is None:
+        return None
+    if is_checked and line.hash in hollow:
+        line = line._replace(sound=False)
+    spot = Spot(reading.path, *place, line.seq)
+    if line.hash in survey.named:
+        return _apply_erased(survey, reading, spot, line)
+    try:
+        return _apply_event(survey, reading, spot, line.event(), line.ts)
+    except fmt.BadLine:
+        _note(survey, line.seq, line.hash)
+        _call_senseless(reading, spot, line)
+        return None
+
+
+def _apply_erased(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> Event:
+    """Apply a line that lost its data on the record, as if it were gone; and return its event as it still is."""
+    _note(survey, line.seq, line.hash)
+    flaw = _flaw(spot, line)
+    if line.hash in survey.empty and not line.sound and not fmt.is_hollow(line.data):
+        reading.garbled.append(replace(flaw, why=GARBLED))
+    elif not fmt.is_hollow(line.data):
+        survey.left_standing[line.hash] = flaw
+    erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
+    if line.seq > survey.base:
+        survey.links.take(erased, spot)
+        survey.state.apply(erased)
+    with suppress(fmt.BadLine):
+        return lift(line.event())
+    return erased
+
+
+def _apply_event(survey: Survey, reading: Reading, spot: Spot, event: Event, ts: str) -> Event | None:
+    _note(survey, event.seq, event.hash)
+    try:
+        if event.seq > survey.base:
+            event = fold_event(event, ts, survey.state, survey.standing)
             survey.links.take(event, spot)
         else:
-            event = lift(line.event())
-        if line.sound:
-            _apply_own(survey, line)
-    except (Damaged, fmt.BadLine):
+            event = lift(event)
+        _apply_own(survey, event)
+    except Damaged:
         survey.must_be_usable()
-        if not (reading.beyond and _makes_sense(line)):
-            reading.hollow[line.hash] = _flaw(spot, line)
-            reading.senseless.add(line.hash)
-    if survey.standing.strange == line.op:
-        survey.strange.setdefault(line.op, spot)
+        if not (reading.beyond and _makes_sense(event, ts)):
+            _call_senseless(reading, spot, event)
+        return None
+    if survey.standing.strange == event.op:
+        survey.strange.setdefault(event.op, spot)
     return event
 
 
-def _flaw(spot: Spot, line: fmt.Line) -> Flaw:
-    return Flaw(*spot, f"its data is not a valid {line.op}", line.hash, line.op)
+def _note(survey: Survey, seq: int, hashed: str) -> None:
+    survey.last = max(survey.last, seq)
+    if seq in survey.hashes:
+        survey.hashes[seq].add(hashed)
 
 
-def _makes_sense(line: fmt.Line) -> bool:
-    """True if a line is valid by itself. Where the chain is broken, it may be there twice."""
+def _call_senseless(reading: Reading, spot: Spot, of: fmt.Line | Event) -> None:
+    reading.hollow[of.hash] = _flaw(spot, of)
+    reading.senseless.add(of.hash)
+
+
+def _flaw(spot: Spot, of: fmt.Line | Event) -> Flaw:
+    return Flaw(*spot, f"its data is not a valid {of.op}", of.hash, of.op)
+
+
+def _makes_sense(event: Event, ts: str) -> bool:
+    """True if an event is valid by itself. Where the chain is broken, it may be there twice."""
     try:
-        fold_line(line, State(), LedgerMetadata())
+        fold_event(event, ts, State(), LedgerMetadata())
     except Damaged:
         return False
     return True
 
 
-def _apply_own(survey: Survey, line: fmt.Line) -> None:
+def _apply_own(survey: Survey, event: Event) -> None:
     """Keep what the ledger's own events say of its files."""
-    if line.op in (fmt.TORN, fmt.REPAIR):
-        kept = fmt.body_of(line.data).get("kept")
+    body = event.body or {}
+    if event.op in (fmt.TORN, fmt.REPAIR):
+        kept = body.get("kept")
         paths = kept if isinstance(kept, list) else [kept]
         survey.kept.update(Path(path).name for path in paths if isinstance(path, str))
-    elif line.op == fmt.PRUNE:
-        body = fmt.body_of(line.data)
+    elif event.op == fmt.PRUNE:
         survey.pruned.append((int(body.get("first", -1)), int(body.get("last", -1)), str(body.get("place", "?"))))
-

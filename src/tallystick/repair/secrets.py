@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -84,12 +83,7 @@ def _may_be_in(body: dict[str, Any]) -> bool:
             left += value.values()
         elif type(value) is list:
             left += value
-    return any(map(kind_under, keys)) or (may_hold("\n".join(texts)) and any(map(_holds_any, texts)))
-
-
-@lru_cache(maxsize=512)  # the same scopes and names are in many events
-def _holds_any(text: str) -> bool:
-    return bool(find(text))
+    return any(map(kind_under, keys)) or (may_hold("\n".join(texts)) and any(map(find, texts)))
 
 
 def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:
