@@ -30,7 +30,7 @@ from tallystick.records.errors import Damaged, NotFound, TallystickError
 from tallystick.records.progress import Progress
 from tallystick.repair import derived, files, references
 from tallystick.repair.audit import AuditReader
-from tallystick.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
+from tallystick.repair.findings import OF_DERIVED, OF_SEARCH, Finding, check_codes, found, limited, worst_first
 from tallystick.repair.helper import Helper, compare_beside
 from tallystick.repair.scan import Flaw, Survey, fold_ledger, scan_ledger
 from tallystick.repair.secrets import SecretReader
@@ -106,12 +106,16 @@ def findings_by_events(look: Look) -> list[Finding]:
         derived.GraphReader, distrusts=survey.state.distrusts.all(),
         ledger=survey.state.taken_in.zone.ledger or survey.standing.ledger,
     )  # fmt: skip
-    mine = [*(() if helper else kinds), *([graph] if kinds else ())]
-    found_here = derived.findings(look.folder, survey.extent, mine)
+    unsound = derived.findings(look.folder, survey.extent, [derived.FileReader] if kinds else ())
+    rest = [*(() if helper else kinds), *([graph] if kinds else ())]
+    found_here = derived.findings(look.folder, survey.extent, rest)
     theirs = helper.findings() if helper else []
     if theirs is None:
         theirs = derived.findings(look.folder, survey.extent, kinds)
-    return [*theirs, *found_here, *(each for reader in look.along for each in reader.findings())]
+    compared = [*theirs, *found_here]
+    if unsound:  # of such a file nothing else counts: it is made again
+        compared = [*unsound, *(each for each in compared if each.code not in OF_SEARCH)]
+    return [*compared, *(each for reader in look.along for each in reader.findings())]
 
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:

@@ -31,6 +31,7 @@ from datetime import UTC
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Protocol
 
 from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import lift
@@ -53,7 +54,7 @@ from tallystick.records.event import Event, at_origin
 from tallystick.records.trust import Distrust
 from tallystick.repair.findings import Finding, found
 from tallystick.repair.scan import Extent
-from tallystick.repair.witness import connect, copied
+from tallystick.repair.witness import connect, copied, readonly
 
 _ASIDE = ""  # SQLite's name for a file without a name
 _LITTLE = "PRAGMA cache_size=-8000"  # the memory that a temporary file may use
@@ -76,7 +77,17 @@ _HANGING = (  # table, rows of it that refer to nothing, and what is wrong with 
 )  # fmt: skip
 
 
-Kind = Callable[[Folder, Extent, "Copy"], "_Rebuilt"]
+class Reader(Protocol):
+    """Compares a part of `state.db` with the events that it is given, up to the `last` one that it needs."""
+
+    last: int
+
+    def take(self, events: Sequence[Event]) -> None: ...
+    def findings(self) -> list[Finding]: ...
+    def close(self) -> None: ...
+
+
+Kind = Callable[[Folder, Extent, "Copy"], Reader]
 
 
 class Copy:
@@ -249,6 +260,31 @@ class _Rebuilt(ABC):
         self._again.close()
 
 
+class FileReader:
+    """Asks SQLite whether the file is in order. It needs no events, and no copy."""
+
+    last = -1
+
+    def __init__(self, folder: Folder, *_: object) -> None:
+        self._path = folder.state
+
+    def take(self, events: Sequence[Event]) -> None:
+        """There is nothing to compare with them."""
+
+    def findings(self) -> list[Finding]:
+        if not self._path.is_file():
+            return []
+        why = "its rows cannot be read"
+        with suppress(sqlite3.Error, OSError), readonly(self._path) as db:
+            db.execute(_LITTLE)
+            is_sound = db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+            why = "" if is_sound else "its pages do not belong together"
+        return [found("index-damaged", self._path.name, why)] if why else []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 # -- the index ---------------------------------------------------------------------------------------------------------
 
 
@@ -263,11 +299,7 @@ class IndexReader(_Rebuilt):
         super().__init__(copy, IndexFile, IndexFile(_ASIDE, making=True, rows_only=True), "index-damaged")
 
     def _begin(self) -> None:
-        live, name = self._live, self.path.name
-        if live.db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-            self._found.append(found("index-damaged", name, "its pages do not belong together"))
-            return
-        mark = live.bookmark()
+        mark = self._live.bookmark()
         self._is_ours = mark.shape == index_file.SHAPE and mark.seq >= 0
         self._has_vectors = self._is_ours and mark.seq == self._end
         self.last = mark.seq if self._is_ours and Chain(self._folder).first == 0 else -1

@@ -387,7 +387,7 @@ def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
                 survey.write()
                 is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
                 tables, but = survey._rows.tables, () if is_whole else _KEPT
-                survey.state_differs = _difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
+                survey.state_differs = difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
         for take in survey.along if is_checked else ():
             take(events)
         survey.write()
@@ -401,7 +401,7 @@ _SOME = (("state_row", ("key",), ("value",)),)  # rows, what names them besides 
 _ALL = ("state_row", ("key",), ("value", "since")), ("state_past", ("key", "until"), ("value", "since"))
 
 
-def _difference(path: Path, tables: TablesInSqlite, but: Collection[str] = (), *, is_whole: bool) -> str:
+def difference(path: Path, tables: TablesInSqlite, but: Collection[str] = (), *, is_whole: bool = True) -> str:
     """The first table in which the rows of state.db are not these; empty if there is none.
 
     `is_whole`: these follow from all events, and so does what was there before.
