@@ -174,6 +174,18 @@ def test_tables_that_cannot_be_read_are_a_note(root):
     is_mended(root, "index-damaged")
 
 
+def test_an_sql_index_that_does_not_belong_to_its_table_is_a_note(root):
+    made = "UPDATE sqlite_master SET sql = {} WHERE name = 'idx_sources_ref'"
+    change(root / "state.db", "PRAGMA writable_schema=ON", made.format("sql || ' WHERE 0'"))
+    change(root / "state.db", "REINDEX idx_sources_ref")
+    change(root / "state.db", "PRAGMA writable_schema=ON", made.format("replace(sql, ' WHERE 0', '')"))
+
+    [finding] = checked(root)
+
+    assert (finding.code, finding.text) == ("index-damaged", "its pages do not belong together")
+    is_mended(root, "index-damaged")
+
+
 def test_tables_that_lag_behind_or_are_not_there_are_no_finding(root):
     fill(root, 3)
     assert codes(root) == []
