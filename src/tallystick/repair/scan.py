@@ -31,7 +31,7 @@ from tallystick.ledger.folder.recover import Verdict, judge
 from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names
-from tallystick.projections.database import ATTACHED, are_made_alike, have_same_rows
+from tallystick.projections.database import ATTACHED, are_made_alike, have_same_rows, in_step
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.sqlite import TablesInSqlite
 from tallystick.records.errors import Busy, Damaged, TallystickError
@@ -422,15 +422,17 @@ def _differing(
     db: sqlite3.Connection, tables: TablesInSqlite, but: Collection[str],
     parts: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]],
 ) -> str:  # fmt: skip
-    if not are_made_alike(db, "state_row", "state_past"):
-        return "how its tables are made"
     numbers = dict(db.execute(f"SELECT name, id FROM {ATTACHED}.state_table").fetchall())
+    have_keys = are_made_alike(db, "state_row", "state_past")
     for name, table in tables.tables.items():
         places = ("main", table.number), (ATTACHED, numbers.get(name, -1))
         for rows, keys, values in parts if name not in but else ():
             of = ", ".join((*keys, *values))
             mine, theirs = (f"SELECT {of} FROM {place}.{rows} WHERE tab = {number:d}" for place, number in places)
-            if not have_same_rows(db, mine, theirs, keys, values):
+            if have_keys and have_same_rows(db, mine, theirs, keys, values):
+                continue
+            in_order = (db.execute(f"{each} ORDER BY {of}") for each in (mine, theirs))
+            if any(in_step(rows, *in_order)):
                 return name
     return "a table that is not known" if any(db.execute(each).fetchone() for each in _STRANGE) else ""
 
