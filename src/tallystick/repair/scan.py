@@ -41,7 +41,7 @@ from tallystick.repair.references import Spot, Surveyor
 from tallystick.repair.witness import content_of, in_state
 from tallystick.state.state import State
 
-_MANY = 5_000  # lines whose rows are in memory at once
+_MANY = 2_000  # lines whose rows are in memory at once
 _NEW = re.compile(rb'"belief":\{"id":"([0-9a-f-]+)"')
 _NO_ROOM = "the check needs a temporary database ({}); make room in the temporary folder, and try again"
 _PRUNED = f'"op":"{fmt.PRUNE}"'.encode()
