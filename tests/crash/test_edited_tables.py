@@ -241,23 +241,89 @@ OTHERS = re.compile(
 )
 
 
+def compared(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """The tables whose rows a check compares, and what SQLite says of their columns."""
+    with closing(sqlite3.connect(folder / "state.db")) as db:
+        every = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        names = [name for name in every if not OTHERS.match(name) and not name.startswith("sqlite_")]
+        return {name: db.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
+
+
+def rows(folder: Path) -> list[tuple[str, str]]:
+    """One row of every table that has any, and of each table of the state: the table, and where it is."""
+    found = list[tuple[str, str]]()
+    with closing(sqlite3.connect(folder / "state.db")) as db:
+        for table, columns in compared(folder).items():
+            keys = ", ".join(f'"{row[1]}"' for row in columns if row[5]) or "rowid"
+            part = "tab" if table.startswith("state_") else "1"
+            for (which,) in db.execute(f"SELECT DISTINCT {part} FROM {table}"):
+                found.append((table, f"({keys}) = (SELECT {keys} FROM {table} WHERE {part} = {which} LIMIT 1)"))
+    return found
+
+
+def unique(folder: Path, table: str) -> set[str]:
+    """The columns that name a row."""
+    with closing(sqlite3.connect(folder / "state.db")) as db:
+        indexes = [row[1] for row in db.execute(f"PRAGMA index_list({table})") if row[2]]
+        named = {row[2] for index in indexes for row in db.execute(f"PRAGMA index_info({index})")}
+        return named | {row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[5]}
+
+
+def copied(folder: Path, table: str, where: str) -> str:
+    """The row once more, under another name."""
+    new = unique(folder, table) - {"tab"}
+    names = [f'"{row[1]}"' for row in compared(folder)[table]]
+    values = [
+        f"CASE typeof({name}) WHEN 'integer' THEN {name} + 1000 ELSE {name} || '7' END" if name.strip('"') in new
+        else name for name in names
+    ]  # fmt: skip
+    return f"INSERT INTO {table} SELECT {', '.join(values)} FROM {table} WHERE {where}"
+
+
+def twice(_: Path, table: str, where: str) -> str:
+    """The row twice and another missing, in a table that has lost its keys."""
+    others = f"SELECT * FROM {table} WHERE NOT ({where})"
+    return f"""PRAGMA legacy_alter_table = ON; PRAGMA foreign_keys = OFF;
+        CREATE TABLE made AS SELECT * FROM {table} WHERE {where};
+        INSERT INTO made SELECT * FROM made;
+        INSERT INTO made SELECT * FROM ({others}) EXCEPT SELECT * FROM ({others} LIMIT 1);
+        DROP TABLE {table}; ALTER TABLE made RENAME TO {table}"""
+
+
+DAMAGE: dict[str, Callable[[Path, str, str], str]] = {
+    "missing": lambda _, table, where: f"DELETE FROM {table} WHERE {where}",
+    "one more": copied,
+    "one twice": twice,
+}
+
+
 def test_an_edited_row_of_any_table_is_found_by_a_check(made: Path, tmp_path: Path):
     with closing(sqlite3.connect(made / "state.db")) as db:
-        every = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        tables = [name for name in every if not OTHERS.match(name) and not name.startswith("sqlite_")]
-        columns = {name: db.execute(f"PRAGMA table_info({name})").fetchall() for name in tables}
+        tables = compared(made)
         filled = {name for name in tables if db.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone()}
     assert not [each for each in check(made) if each.severity != "note"]
-    for number, table in enumerate(tables):
+    for number, (table, columns) in enumerate(tables.items()):
         shutil.copytree(made, folder := tmp_path / str(number))
-        names = [row[1] for row in columns[table] if row[1] not in NOT_COMPARED.get(table, ())]
-        plain = [row[1] for row in columns[table] if row[1] in names and not row[5]] or names
+        names = [row[1] for row in columns if row[1] not in NOT_COMPARED.get(table, ())]
+        plain = [row[1] for row in columns if row[1] in names and not row[5]] or names
         key, column = (f'"{name}"' for name in (names[0], plain[0]))
         one = f"WHERE {key} = (SELECT {key} FROM {table})"
         flip = f"UPDATE {table} SET {column} = coalesce({column}, '') || '7' {one}"
-        add = f"INSERT INTO {table} VALUES ({', '.join('7' for _ in columns[table])})"
+        add = f"INSERT INTO {table} VALUES ({', '.join('7' for _ in columns)})"
         assert edit(folder / "state.db", flip if table in filled else add), table
         assert [each for each in check(folder) if each.severity == "error"], table
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_row_too_few_or_too_many_in_any_table_is_found_by_a_check(made: Path, tmp_path: Path, how: str):
+    every = rows(made)
+    assert len(every) > 40
+    for number, (table, where) in enumerate(every):
+        shutil.copytree(made, folder := tmp_path / str(number))
+        with closing(sqlite3.connect(folder / "state.db", isolation_level=None)) as db:
+            db.executescript(DAMAGE[how](folder, table, where))
+            assert db.total_changes or how == "one twice", (table, where)
+        assert [each for each in check(folder) if each.severity == "error"], (table, where)
 
 
 PAST = {

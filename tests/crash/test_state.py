@@ -22,7 +22,7 @@ from tallystick.ledger.lock import Lock
 from tallystick.projections.tables.file import StateFile
 from tallystick.records.errors import Busy
 from tallystick.repair.check import check
-from tallystick.repair.witness import difference
+from tallystick.repair.scan import difference
 from tallystick.state.state import State
 from tallystick.stores.open_folder import OpenFolder
 from tests.crash.disks import DIED, Child

@@ -174,6 +174,18 @@ def test_tables_that_cannot_be_read_are_a_note(root):
     is_mended(root, "index-damaged")
 
 
+def test_an_sql_index_that_does_not_belong_to_its_table_is_a_note(root):
+    made = "UPDATE sqlite_master SET sql = {} WHERE name = 'idx_sources_ref'"
+    change(root / "state.db", "PRAGMA writable_schema=ON", made.format("sql || ' WHERE 0'"))
+    change(root / "state.db", "REINDEX idx_sources_ref")
+    change(root / "state.db", "PRAGMA writable_schema=ON", made.format("replace(sql, ' WHERE 0', '')"))
+
+    [finding] = checked(root)
+
+    assert (finding.code, finding.text) == ("index-damaged", "its pages do not belong together")
+    is_mended(root, "index-damaged")
+
+
 def test_tables_that_lag_behind_or_are_not_there_are_no_finding(root):
     fill(root, 3)
     assert codes(root) == []
@@ -183,7 +195,7 @@ def test_tables_that_lag_behind_or_are_not_there_are_no_finding(root):
 
 
 @pytest.mark.parametrize("left", ["nothing", "its journal"])
-@pytest.mark.parametrize("moment", ["_file_state", "readonly"])
+@pytest.mark.parametrize("moment", ["_file_state", "copied"])
 @pytest.mark.parametrize("name", ["state.db"])
 def test_a_file_that_somebody_removes_to_make_it_anew_is_no_finding(root, monkeypatch, name, moment, left):
     """Whoever removed it may take as long as they like to go on."""
@@ -191,11 +203,11 @@ def test_a_file_that_somebody_removes_to_make_it_anew_is_no_finding(root, monkey
         (root / f"{name}-wal").write_bytes(b"the journal of a file that is gone")
         (root / f"{name}-wal").chmod(0o600)
 
-    def removing(real: Callable[[Path], object]) -> Callable[[Path], object]:
-        def call(path: Path) -> object:
+    def removing(real: Callable[..., object]) -> Callable[..., object]:
+        def call(path: Path, *home: str) -> object:
             if path.name == name:
                 path.unlink(missing_ok=True)
-            return real(path)
+            return real(path, *home)
 
         return call
 

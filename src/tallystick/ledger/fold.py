@@ -198,17 +198,30 @@ def fold_line(line: fmt.Line, state: Folded, standing: LedgerMetadata) -> Event:
     Raises Damaged if the line is whole, but tallystick cannot have recorded that event.
     """
     try:
-        event = lift(line.event())
-        standing.apply(event, line.ts)
+        event = line.event()
+    except fmt.BadLine:
+        raise _not_valid(line.seq, line.op) from None
+    return fold_event(event, line.ts, state, standing)
+
+
+def fold_event(event: Event, ts: str, state: Folded, standing: LedgerMetadata) -> Event:
+    """The same of an event that was read already, and the time of its line."""
+    try:
+        event = lift(event)
+        standing.apply(event, ts)
         if event.op in fmt.HOUSEKEEPING or state.knows(event.op):
             state.apply(event)
         else:
             standing.strange = event.op
     except (Busy, Damaged):
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, TallystickError, fmt.BadLine):
-        raise Damaged(f"event {line.seq} is whole, but not a valid {line.op}; run `tallystick check`") from None
+    except (LookupError, TypeError, ValueError, AttributeError, TallystickError):
+        raise _not_valid(event.seq, event.op) from None
     return event
+
+
+def _not_valid(seq: int, op: str) -> Damaged:
+    return Damaged(f"event {seq} is whole, but not a valid {op}; run `tallystick check`")
 
 
 # By op: a function that converts a body to the next version, like belief.put/1 to ("belief.put/2", body). The old event

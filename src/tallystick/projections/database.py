@@ -106,18 +106,36 @@ _MADE_AS = "SELECT sql FROM {}.sqlite_master WHERE type = 'table' AND name = ?"
 
 
 def _is_same(db: sqlite3.Connection, table: str) -> bool:
-    """True if a table has the same rows at the same places as that of an attached database: SQLite compares them."""
-    names = [row[1] for row in db.execute("PRAGMA database_list") if row[1] in ("main", ATTACHED)]
-    made = [db.execute(_MADE_AS.format(each), (table,)).fetchone() for each in names]
-    if len(made) < 2 or made[0] != made[1]:
+    """True if a table has the same rows at the same places as that of an attached database."""
+    if not are_made_alike(db, table):
         return False
     every = db.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY pk", (table,)).fetchall()
-    keys = [name for name, place in every if place] if made[0][0].endswith("WITHOUT ROWID") else ["rowid"]
+    is_by_row = not db.execute(_MADE_AS.format("main"), (table,)).fetchone()[0].endswith("WITHOUT ROWID")
+    keys, rows = (["rowid"], "rowid, *") if is_by_row else ([name for name, place in every if place], "*")
+    mine, theirs = (f"SELECT {rows} FROM {each}.{table}" for each in ("main", ATTACHED))
+    return have_same_rows(db, mine, theirs, keys, [name for name, _ in every])
+
+
+def are_made_alike(db: sqlite3.Connection, *tables: str) -> bool:
+    """True if another database is attached and has these tables, with the same columns and keys."""
+    if not any(row[1] == ATTACHED for row in db.execute("PRAGMA database_list")):
+        return False
+    made = [[db.execute(_MADE_AS.format(each), (name,)).fetchone() for name in tables] for each in ("main", ATTACHED)]
+    return made[0] == made[1] and None not in made[0]
+
+
+def have_same_rows(
+    db: sqlite3.Connection, mine: str, theirs: str, keys: Iterable[str], columns: Iterable[str]
+) -> bool:  # fmt: skip
+    """True if two queries have the same rows, one for each key: as many, and so many of the one are in the other.
+
+    SQLite compares them, in the order of the first.
+    """
+    counts = {db.execute(f"SELECT count(*) FROM ({each})").fetchone() for each in (mine, theirs)}
     on = " AND ".join(f'one."{name}" = other."{name}"' for name in keys)
-    equal = " AND ".join(f'one."{name}" IS other."{name}"' for name, _ in every)
-    counts = [f"SELECT count(*) FROM {each}.{table}" for each in names]
-    counts.append(f"{counts[0]} AS one CROSS JOIN {ATTACHED}.{table} AS other ON {on} WHERE {equal}")
-    return len({db.execute(each).fetchone() for each in counts}) == 1
+    equal = " AND ".join(f'one."{name}" IS other."{name}"' for name in columns)
+    alike = f"SELECT count(*) FROM ({mine}) AS one CROSS JOIN ({theirs}) AS other ON {on} WHERE {equal}"
+    return len(counts) == 1 and db.execute(alike).fetchone() in counts
 
 
 def in_step(table: str, mine: Iterator[Row], theirs: Iterator[Row]) -> Iterator[Difference]:

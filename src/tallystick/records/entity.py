@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -52,11 +53,12 @@ def entity_key(name: str) -> str:
     return " ".join(words)[:READABLE].strip()
 
 
-def keys_of(about: str, *, parts: bool = True) -> list[str]:
+@lru_cache(maxsize=1024)  # many statements are about a few
+def keys_of(about: str, *, parts: bool = True) -> tuple[str, ...]:
     """The names under which an entity is found: the whole one, and with `parts` the first word of a person's."""
     whole = entity_key(about)
     first = whole.partition(" ")[0] if parts and kind_of(about) == "person" else whole
-    return [key for key in dict.fromkeys((whole, first)) if key]
+    return tuple(key for key in dict.fromkeys((whole, first)) if key)
 
 
 def has_kind(about: str) -> bool:

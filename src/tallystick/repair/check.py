@@ -9,9 +9,10 @@ folder, the key and all checkpoints rewrote everything.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tallystick.ledger import format as fmt
@@ -27,9 +28,12 @@ from tallystick.ledger.settings_file import SettingsFile
 from tallystick.records.clock import stamp, system_clock
 from tallystick.records.errors import Damaged, NotFound, TallystickError
 from tallystick.records.progress import Progress
-from tallystick.repair import derived, files, references, secrets
-from tallystick.repair.findings import OF_DERIVED, Finding, check_codes, found, limited, worst_first
-from tallystick.repair.scan import Flaw, Survey, read_ledger
+from tallystick.repair import derived, files, references
+from tallystick.repair.audit import AuditReader
+from tallystick.repair.findings import OF_DERIVED, OF_SEARCH, Finding, check_codes, found, limited, worst_first
+from tallystick.repair.helper import Helper, compare_beside
+from tallystick.repair.scan import Flaw, Survey, fold_ledger, scan_ledger
+from tallystick.repair.secrets import SecretReader
 from tallystick.repair.verify import checkpoints_of
 from tallystick.repair.witness import audit_in, rows_in
 
@@ -49,6 +53,9 @@ class Look:
     forged: list[tuple[str, str]] = field(default_factory=list)  # checkpoints that cannot be trusted: where, why
     rows: Witness | None = None  # how far the tables have followed; unlike a checkpoint they may be removed
     audit: Witness | None = None  # how far the audit has
+    kinds: Sequence[derived.Kind] = ()  # what is to be compared with the events: the index and the pages, or nothing
+    helper: Helper | None = None  # which compares these meanwhile
+    along: list[AuditReader | SecretReader] = field(default_factory=list)  # they take the events while they are folded
 
     @property
     def restore(self) -> str:
@@ -75,12 +82,12 @@ def check(
     try:
         with ExitStack() as opened:
             with read_locked(folder.lock) as witness:
-                look = opened.enter_context(look_at(folder, witness, keyring, on_progress))
+                look = opened.enter_context(look_at(folder, witness, keyring, on_progress, only))
                 findings += limited(findings_in(look))
                 if not _is_broken(findings):
                     findings += verified(look, keyring)
             if not _is_broken(findings):
-                findings += findings_by_events(look, only)
+                findings += findings_by_events(look)
     except OSError as error:
         findings.append(found("file-unreadable", str(error.filename or root), error.strerror or str(error)))
     return worst_first([finding for finding in findings if not only or finding.code in only])
@@ -90,15 +97,25 @@ def _is_broken(findings: list[Finding]) -> bool:
     return any(finding.severity == "error" or finding.code in _NOT_WHOLE for finding in findings)
 
 
-def findings_by_events(look: Look, only: Collection[str] = ()) -> list[Finding]:
+def findings_by_events(look: Look) -> list[Finding]:
     """The derived files that differ from the events, and the secrets in these. Others may write meanwhile."""
-    kinds = list[derived.Kind]()
-    if not only or OF_DERIVED & set(only):
-        pages = [] if any(_contradicted(look, [look.rows])) else [derived.PageReader]
-        kinds += [derived.IndexReader, *pages, derived.GraphReader, derived.AuditReader.of]
-    if not only or "secret-found" in only:
-        kinds.append(secrets.SecretReader)
-    return derived.findings(look.folder, look.survey, kinds)
+    survey, kinds, helper = look.survey, look.kinds, look.helper
+    if any(_contradicted(look, [look.rows])):  # there is nothing to compare the pages with
+        kinds, helper = kinds[:1], None
+    graph = partial(
+        derived.GraphReader, distrusts=survey.state.distrusts.all(),
+        ledger=survey.state.taken_in.zone.ledger or survey.standing.ledger,
+    )  # fmt: skip
+    unsound = derived.findings(look.folder, survey.extent, [derived.FileReader] if kinds else ())
+    rest = [*(() if helper else kinds), *([graph] if kinds else ())]
+    found_here = derived.findings(look.folder, survey.extent, rest)
+    theirs = helper.findings() if helper else []
+    if theirs is None:
+        theirs = derived.findings(look.folder, survey.extent, kinds)
+    compared = [*theirs, *found_here]
+    if unsound:  # of such a file nothing else counts: it is made again
+        compared = [*unsound, *(each for each in compared if each.code not in OF_SEARCH)]
+    return [*compared, *(each for reader in look.along for each in reader.findings())]
 
 
 def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
@@ -118,20 +135,38 @@ def verified(look: Look, keyring: Keyring | None) -> list[Finding]:
 
 @contextmanager
 def look_at(
-    folder: Folder, witness: Witness | None, keyring: Keyring | None = None, on_progress: Progress | None = None
-) -> Iterator[Look]:
-    """Read everything, while nobody writes. Between the steps of a restore there is no ledger to read."""
-    with closing(Survey(folder, witness)) as survey:
+    folder: Folder, witness: Witness | None, keyring: Keyring | None = None, on_progress: Progress | None = None,
+    only: Collection[str] | None = None,
+) -> Iterator[Look]:  # fmt: skip
+    """Read everything, while nobody writes. Between the steps of a restore there is no ledger to read.
+
+    With `only`, what is found `by_events` of these codes, or of all if there are none, is looked for meanwhile.
+    """
+    with closing(Survey(folder, witness)) as survey, ExitStack() as opened:
         look = Look(folder, survey, rows=rows_in(folder.root), audit=audit_in(folder.root))
         if keyring is not None:
             _read_checkpoints(look, keyring)
+        if only is not None:
+            _look_along(look, only, opened)
         if not folder.restore_ready.exists():
             wanted = {each.seq for each in (witness, look.rows, look.audit, *look.witnesses) if each}
-            read_ledger(survey, wanted, on_progress)
+            scan_ledger(survey, wanted, on_progress)
+            look.helper = opened.enter_context(compare_beside(folder, survey, look.kinds))
+            fold_ledger(survey)
         for copied in folder.copies():
             if not copied.root.name.endswith(".new"):
                 _read_copy(look, copied)
         yield look
+
+
+def _look_along(look: Look, only: Collection[str], opened: ExitStack) -> None:
+    """Prepare what takes the events of these codes."""
+    if not only or OF_DERIVED & set(only):
+        look.kinds = [derived.IndexReader, derived.PageReader]
+        look.along.append(opened.enter_context(closing(AuditReader(look.folder))))
+    if not only or "secret-found" in only:
+        look.along.append(SecretReader(look.folder))
+    look.survey.along += [reader.take for reader in look.along]
 
 
 def _read_checkpoints(look: Look, keyring: Keyring) -> None:

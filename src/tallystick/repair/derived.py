@@ -1,4 +1,4 @@
-"""Comparing derived files with the ledger: the index, the vectors, the pages and their tables, and the audit.
+"""Comparing derived files with the ledger: the index, the vectors, the graph, the pages and their tables.
 
 The index and the tables of the pages are built a second time in a temporary file without a name, and compared row by
 row, both in their order and in step. The events are read once for all files, some at a time, so a long ledger needs no
@@ -6,8 +6,7 @@ more memory than a short one. This needs no lock: events that were read do not c
 as of one moment, and all reading is done on the copy. An erasure does change events, and another process may write a
 file without a journal while it is read: then the file has changed afterwards, and what was found in it is dropped.
 
-A file that is missing or lags behind is not a finding: it is updated with the next use. An audit whose last line is not
-one of the ledger's, as after a restore, is none either: the next write makes a new one.
+A file that is missing or lags behind is not a finding: it is updated with the next use.
 
 Vectors are computed from the index, and again if they are missing; so missing ones are not a finding. One too many is:
 an erased text can be guessed from its vector. Those of an embedder that is not used any more are kept for its next use,
@@ -26,7 +25,7 @@ import stat
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC
 from functools import partial
@@ -34,11 +33,9 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-import orjson
-
 from tallystick.ledger import format as fmt
 from tallystick.ledger.fold import lift
-from tallystick.ledger.folder.chain import Chain, last_line, raw_lines
+from tallystick.ledger.folder.chain import Chain
 from tallystick.ledger.folder.layout import Folder
 from tallystick.projections.database import ATTACHED, Difference, Stale, differing
 from tallystick.projections.graph.open_database import NAMES as GRAPH, GraphFile
@@ -52,12 +49,12 @@ from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import new
 from tallystick.projections.pages.rows import File, digest_of, mark_of
 from tallystick.projections.table_set import TableSet
-from tallystick.records.audit import NAME, AuditLine, Auditor
-from tallystick.records.errors import Damaged, Refused
-from tallystick.records.event import Event
+from tallystick.records.errors import Damaged
+from tallystick.records.event import Event, at_origin
+from tallystick.records.trust import Distrust
 from tallystick.repair.findings import Finding, found
-from tallystick.repair.scan import Survey
-from tallystick.repair.witness import readonly
+from tallystick.repair.scan import Extent
+from tallystick.repair.witness import connect, copied, readonly
 
 _ASIDE = ""  # SQLite's name for a file without a name
 _LITTLE = "PRAGMA cache_size=-8000"  # the memory that a temporary file may use
@@ -81,18 +78,16 @@ _HANGING = (  # table, rows of it that refer to nothing, and what is wrong with 
 
 
 class Reader(Protocol):
-    """Something that the events are read for, some at a time. Then it has findings."""
+    """Compares a part of `state.db` with the events that it is given, up to the `last` one that it needs."""
 
-    @property
-    def path(self) -> Path | None:
-        """The file that it compares, if others may write to that."""
+    last: int
 
     def take(self, events: Sequence[Event]) -> None: ...
     def findings(self) -> list[Finding]: ...
     def close(self) -> None: ...
 
 
-Kind = Callable[[Folder, Survey, "Copy"], Reader | None]
+Kind = Callable[[Folder, Extent, "Copy"], Reader]
 
 
 class Copy:
@@ -101,71 +96,73 @@ class Copy:
     def __init__(self, path: Path) -> None:
         self._home = tempfile.TemporaryDirectory(prefix="tallystick-")
         self.path, self.place = path, os.path.join(self._home.name, path.name)
-        self._db = sqlite3.connect(self.place, isolation_level=None)
-        self._db.execute("PRAGMA synchronous=OFF")
-        self._is_made, self.is_damaged = False, False
+        self._db: sqlite3.Connection | None = None
+        self.is_damaged = False
 
     def rows(self) -> sqlite3.Connection:
-        if not self._is_made:
+        if self._db is None:
             self.is_damaged = True
-            with readonly(self.path) as source:
-                source.backup(self._db)
-            for pragma in (_LITTLE, "PRAGMA journal_mode=OFF"):  # it may be one with a journal that is here alone
-                self._db.execute(pragma)
-            self._is_made, self.is_damaged = True, False
+            db = connect(copied(self.path, self._home.name))
+            try:
+                for pragma in (_LITTLE, "PRAGMA synchronous=OFF", "PRAGMA journal_mode=OFF"):  # it is here alone
+                    db.execute(pragma)
+            except BaseException:
+                db.close()
+                raise
+            self._db, self.is_damaged = db, False
         return self._db
 
     def close(self) -> None:
-        self._db.close()
+        if self._db is not None:
+            self._db.close()
         self._home.cleanup()
 
 
-def findings(folder: Folder, survey: Survey, kinds: Sequence[Kind]) -> list[Finding]:
+def findings(folder: Folder, extent: Extent, kinds: Sequence[Kind]) -> list[Finding]:
     """What readers of these kinds find. The events are read once for all of them.
 
     In a file that somebody wrote to meanwhile, or right after, it is looked for again; nothing is found in one that
     changes all the time, nor in one that is missing: whoever rebuilds it has removed it, and may take a while.
     """
-    steady = list[Finding]()
     for attempt in range(1, _TRIES + 1):
-        doubtful = [each for each in _read_once(folder, survey, kinds) if each[-1]]
-        if any(path for _, path, _, _ in doubtful):
-            time.sleep(_PAUSE * attempt)  # time for a process that is writing it to go on
-        kinds = []
-        for kind, path, before, found_there in doubtful:
-            if path is None or (before and _file_state(path) == before):
-                steady += found_there
-            else:
-                kinds.append(kind)
-        if not kinds:
+        before = _file_state(folder.state)
+        doubtful = [(kind, some) for kind, some in _read_once(folder, extent, kinds) if some]
+        if not doubtful:
             break
-    return steady
+        time.sleep(_PAUSE * attempt)  # time for a process that is writing it to go on
+        if before and _file_state(folder.state) == before:
+            return [each for _, some in doubtful for each in some]
+        kinds = [kind for kind, _ in doubtful]
+    return []
 
 
-def _read_once(
-    folder: Folder, survey: Survey, kinds: Sequence[Kind]
-) -> list[tuple[Kind, Path | None, _FileState, list[Finding]]]:  # fmt: skip
-    """The kinds of readers, their files and the states of these before, and what they found."""
+def _read_once(folder: Folder, extent: Extent, kinds: Sequence[Kind]) -> list[tuple[Kind, list[Finding]]]:
+    """The kinds of readers, and what they found."""
     with ExitStack() as opened:
-        readers = list[tuple[Kind, _FileState, Reader]]()
-        before, copy = _file_state(folder.state), opened.enter_context(closing(Copy(folder.state)))
-        for kind in kinds:
-            if reader := kind(folder, survey, copy):
-                opened.callback(reader.close)
-                readers.append((kind, before if reader.path else [], reader))
-        for events in _events(folder, survey) if readers else ():
-            for _, _, reader in readers:
+        copy = opened.enter_context(closing(Copy(folder.state)))
+        readers = [opened.enter_context(closing(kind(folder, extent, copy))) for kind in kinds]
+        last = max((reader.last for reader in readers), default=-1)
+        for events in _events(folder, extent) if last >= 0 else ():
+            for reader in readers:
                 reader.take(events)
-        return [(kind, reader.path, state, reader.findings()) for kind, state, reader in readers]
+            if events[-1].seq >= last:
+                break
+        return [(kind, reader.findings()) for kind, reader in zip(kinds, readers, strict=True)]
 
 
-def _events(folder: Folder, survey: Survey) -> Iterator[list[Event]]:
-    """All events that are here, some at a time. Those that were surveyed are not checked again."""
-    chain, hollow = Chain(folder), {hashed for reading in survey.readings for hashed in reading.found.hollow}
-    some, size = list[Event](), 0
-    for line in _lines(chain, survey.last, hollow):
-        some.append(lift(line.event()))
-        size += len(line.slice) + len(line.data)
+def _events(folder: Folder, extent: Extent) -> Iterator[list[Event]]:
+    """All events that are here, some at a time. Those that were scanned are not checked again."""
+    chain, some, size = Chain(folder), list[Event](), 0
+    seq = chain.first - 1
+    for path, offset, raw in chain.raw(chain.first):
+        if seq < extent.last:
+            event = _scanned(raw, extent, f"{path.name}, byte {offset}")
+        elif line := fmt.try_parse(raw):  # what was written since is checked
+            event = line.event()
+        else:
+            break
+        some.append(lift(event))
+        seq, size = event.seq, size + len(raw)
         if size >= _AT_ONCE:
             yield some
             some, size = [], 0
@@ -173,16 +170,18 @@ def _events(folder: Folder, survey: Survey) -> Iterator[list[Event]]:
         yield some
 
 
-def _lines(chain: Chain, last: int, hollow: Collection[str]) -> Iterator[fmt.Line]:
-    seq = chain.first - 1
-    for path, offset, raw in chain.raw(chain.first):
-        line = fmt.try_parse(raw) if seq >= last else fmt.try_split(raw)  # what was written since is checked
-        if line is None and seq >= last:
-            return
-        if line is None:
-            raise Damaged(f"{path.name}, byte {offset}: it was changed during the check; run `tallystick check` again")
-        seq = line.seq
-        yield line._replace(sound=False) if line.hash in hollow else line
+def _scanned(raw: bytes, extent: Extent, place: str) -> Event:
+    """The event of a line that was scanned."""
+    try:
+        event = fmt.split_event(raw)
+        if event.hash not in extent.hollow:
+            return at_origin(event)
+    except (fmt.BadLine, ValueError, IndexError):
+        pass
+    line = fmt.try_split(raw)
+    if line is None:
+        raise Damaged(f"{place}: it was changed during the check; run `tallystick check` again")
+    return line._replace(sound=line.sound and line.hash not in extent.hollow).event()
 
 
 _FileState = list[tuple[int, int, int]]
@@ -206,7 +205,7 @@ class _Rebuilt(ABC):
     ) -> None:  # fmt: skip
         self.path, self._again, self._code = copy.path, again, code
         self._found = list[Finding]()
-        self._last = -1  # the last event that is applied; -1: there is nothing to compare
+        self.last = -1  # the last event that is applied; -1: there is nothing to compare
         self._is_readable = self.path.is_file()
         again.db.execute(_LITTLE)
         if not self._is_readable:
@@ -232,12 +231,12 @@ class _Rebuilt(ABC):
             yield
         except _WRONG as error:
             why = "it holds data that was erased" if isinstance(error, Stale) else "its rows cannot be read"
-            self._found, self._last, self._is_readable = [found(self._code, self.path.name, why)], -1, False
+            self._found, self.last, self._is_readable = [found(self._code, self.path.name, why)], -1, False
 
     def take(self, events: Sequence[Event]) -> None:
-        if self._last >= events[0].seq:
+        if self.last >= events[0].seq:
             with self._reading():
-                self._again.catch_up([event for event in events if event.seq <= self._last])
+                self._again.catch_up([event for event in events if event.seq <= self.last])
 
     def findings(self) -> list[Finding]:
         with self._reading():
@@ -261,6 +260,31 @@ class _Rebuilt(ABC):
         self._again.close()
 
 
+class FileReader:
+    """Asks SQLite whether the file is in order. It needs no events, and no copy."""
+
+    last = -1
+
+    def __init__(self, folder: Folder, *_: object) -> None:
+        self._path = folder.state
+
+    def take(self, events: Sequence[Event]) -> None:
+        """There is nothing to compare with them."""
+
+    def findings(self) -> list[Finding]:
+        if not self._path.is_file():
+            return []
+        why = "its rows cannot be read"
+        with suppress(sqlite3.Error, OSError), readonly(self._path) as db:
+            db.execute(_LITTLE)
+            is_sound = db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+            why = "" if is_sound else "its pages do not belong together"
+        return [found("index-damaged", self._path.name, why)] if why else []
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 # -- the index ---------------------------------------------------------------------------------------------------------
 
 
@@ -270,33 +294,36 @@ class IndexReader(_Rebuilt):
     _live: IndexFile
     _again: IndexFile
 
-    def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
-        self._folder, self._survey = folder, survey
+    def __init__(self, folder: Folder, extent: Extent, copy: Copy) -> None:
+        self._folder, self._end, self._is_ours, self._has_vectors = folder, extent.last, False, False
         super().__init__(copy, IndexFile, IndexFile(_ASIDE, making=True, rows_only=True), "index-damaged")
 
     def _begin(self) -> None:
-        live, name = self._live, self.path.name
-        if live.db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
-            self._found.append(found("index-damaged", name, "its pages do not belong together"))
-            return
-        mark = live.bookmark()
-        if mark.shape != index_file.SHAPE or mark.seq < 0:
-            return
-        for table, statement, what in _HANGING:  # the index alone shows it, also if earlier events were moved away
-            rows = [str(row[0]) for row in live.db.execute(statement).fetchmany(_SHOWN + 1)]
-            if rows:
-                listed = ", ".join(row[:64] for row in rows[:_SHOWN]) + (" and more" if len(rows) > _SHOWN else "")
-                self._found.append(found("block-loose", f"{name}, {table}", f"{what}: {listed}"))
-        if self._found:
-            return
-        vectors = self._folder.root / "vectors"
-        if vectors.is_dir() and mark.seq == self._survey.last:
-            self._found += _vectors(vectors, live)
-        self._last = mark.seq if Chain(self._folder).first == 0 else -1
+        mark = self._live.bookmark()
+        self._is_ours = mark.shape == index_file.SHAPE and mark.seq >= 0
+        self._has_vectors = self._is_ours and mark.seq == self._end
+        self.last = mark.seq if self._is_ours and Chain(self._folder).first == 0 else -1
 
     def _compare(self) -> Iterator[Finding]:
-        if self._last >= 0:
-            yield from self._differing("index-differs", index_file.differences(self._live, self._again), "index_texts")
+        if not self._is_ours:
+            return
+        wrong = list[Finding]()
+        if self.last >= 0:
+            differences = index_file.differences(self._live, self._again)
+            wrong += self._differing("index-differs", differences, "index_texts")
+        hanging = list(self._hanging()) if wrong or self.last < 0 else []  # where nothing differs, there are none
+        yield from hanging or wrong
+        vectors = self._folder.root / "vectors"
+        if self._has_vectors and not hanging and vectors.is_dir():
+            yield from _vectors(vectors, self._live)
+
+    def _hanging(self) -> Iterator[Finding]:
+        """The index alone shows these, also if earlier events were moved away."""
+        for table, statement, what in _HANGING:
+            rows = [str(row[0]) for row in self._live.db.execute(statement).fetchmany(_SHOWN + 1)]
+            if rows:
+                listed = ", ".join(row[:64] for row in rows[:_SHOWN]) + (" and more" if len(rows) > _SHOWN else "")
+                yield found("block-loose", f"{self.path.name}, {table}", f"{what}: {listed}")
 
 
 def _vectors(folder: Path, index: IndexFile) -> Iterator[Finding]:
@@ -336,18 +363,18 @@ class PageReader(_Rebuilt):
     _live: PagesFile
     _again: PagesFile
 
-    def __init__(self, folder: Folder, _: Survey, copy: Copy) -> None:
+    def __init__(self, folder: Folder, _: Extent, copy: Copy) -> None:
         self._folder = folder
         super().__init__(copy, PagesFile, PagesFile(_ASIDE, rows_only=True), "pages-damaged")
 
     def _begin(self) -> None:
         mark = self._live.bookmark()
         self._is_readable = mark.seq >= 0  # else they are filled with the next use
-        self._last = mark.seq if mark.shape == page_rows.SHAPE and Chain(self._folder).first == 0 else -1
+        self.last = mark.seq if mark.shape == page_rows.SHAPE and Chain(self._folder).first == 0 else -1
 
     def _compare(self) -> Iterator[Finding]:
         wrong = list(self._found)
-        if self._last >= 0:
+        if self.last >= 0:
             differences = page_rows.differences(self._live, self._again)
             wrong += self._differing("pages-differ", differences, "entries_fts")
         yield from wrong[len(self._found) :]
@@ -433,96 +460,17 @@ class GraphReader(_Rebuilt):
     _live: GraphFile
     _again: GraphFile
 
-    def __init__(self, folder: Folder, survey: Survey, copy: Copy) -> None:
-        self._folder, self._distrusts = folder, survey.state.distrusts.all()
-        name = survey.state.taken_in.zone.ledger or survey.standing.ledger
-        super().__init__(copy, partial(GraphFile, ledger=name), GraphFile(_ASIDE, name), "state-differs")
+    def __init__(self, folder: Folder, _: Extent, copy: Copy, *, distrusts: list[Distrust], ledger: str) -> None:
+        self._folder, self._distrusts = folder, distrusts
+        super().__init__(copy, partial(GraphFile, ledger=ledger), GraphFile(_ASIDE, ledger), "state-differs")
 
     def _begin(self) -> None:
         mark, is_whole = self._live.bookmark(), Chain(self._folder).first == 0
         is_made_so = all(each.is_made_under(self._distrusts) for each in (self._again, self._live))
-        self._last = mark.seq if mark.shape == self._live.shape and is_made_so and is_whole else -1
+        self.last = mark.seq if mark.shape == self._live.shape and is_made_so and is_whole else -1
 
     def _compare(self) -> Iterator[Finding]:
         """Their tables alone: the names of nodes are somebody's words."""
-        differences = differing(GRAPH, self._live.db, self._again.db) if self._last >= 0 else ()
+        differences = differing(GRAPH, self._live.db, self._again.db) if self.last >= 0 else ()
         for table in dict.fromkeys(each.table for each in differences):
             yield found(self._code, f"{self.path.name}, {table}", "rows that differ from the ledger")
-
-
-# -- the audit ---------------------------------------------------------------------------------------------------------
-
-
-class AuditReader:
-    """Compares the audit with the ledger, up to the first line that differs."""
-
-    path = None
-
-    def __init__(self, folder: Folder, _: Survey) -> None:
-        self._found, self._auditor, self._number = list[Finding](), Auditor(lambda _: None), 0
-        self._file, chain = open(folder.audit, "rb"), Chain(folder)  # noqa: SIM115 - `close` closes it
-        fd, end = self._file.fileno(), os.fstat(self._file.fileno()).st_size
-        torn = last_line(fd, end)  # what has no end is being written, or torn
-        end -= 0 if torn.endswith(b"\n") else len(torn)
-        last, self._first = _audit_line(last_line(fd, end)), chain.first
-        is_ours = last is not None and chain.hash_at(last.seq) == last.hash
-        self._lines = raw_lines(fd, 0, end if is_ours else 0)
-
-    @classmethod
-    def of(cls, folder: Folder, survey: Survey, _: Copy) -> Reader | None:
-        try:
-            return cls(folder, survey)
-        except FileNotFoundError:
-            return None
-
-    def take(self, events: Sequence[Event]) -> None:
-        for event in () if self._found else events:
-            should = self._auditor.line(event, "")
-            if should is not None and not self._is_next(should, event.body is not None):
-                return
-
-    def _is_next(self, should: AuditLine | None, has_data: bool = False) -> bool:
-        """True if the audit goes on with this line; or ends."""
-        for _, raw in self._lines:
-            self._number += 1
-            if should is not None and _is_plainly(raw, should):
-                break
-            line = _audit_line(raw)
-            if line is not None and line.seq < self._first:
-                continue
-            if line is None or should is None or not _agree(line, should, has_data):
-                self._found = [found("audit-differs", f"{NAME}, line {self._number}", "it differs from the ledger")]
-            break
-        return not self._found
-
-    def findings(self) -> list[Finding]:
-        if not self._found:
-            self._is_next(None)
-        return self._found
-
-    def close(self) -> None:
-        self._file.close()
-
-
-_USER = re.compile(rb'[ !#-\[\]-~]*"\}\n')  # the end of a line
-
-
-def _is_plainly(raw: bytes, should: AuditLine) -> bool:
-    """True if a line is what it should be, whoever its user is, as nearly all are; False if it needs a closer look."""
-    start = should.to_line().removesuffix(b'"}\n')
-    return raw.startswith(start) and _USER.fullmatch(raw, len(start)) is not None
-
-
-def _audit_line(raw: bytes) -> AuditLine | None:
-    try:
-        return AuditLine.from_dict(orjson.loads(raw))
-    except (ValueError, Refused):
-        return None
-
-
-def _agree(line: AuditLine, should: AuditLine, has_data: bool) -> bool:
-    names = ("seq", "at", "by", "op", "hash", *(("action", "outcome", "subject", "trust") if has_data else ()))
-    if any(getattr(line, name) != getattr(should, name) for name in names):
-        return False
-    review = (should.approval or {}).get("review")
-    return review is None or (line.approval or {}).get("review") == review

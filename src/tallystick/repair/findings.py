@@ -153,7 +153,8 @@ CODES = {name: replace(code, remedy=code.remedy or f"tallystick repair {name}") 
 OF_INDEX = frozenset({"state-ahead", "index-damaged", "index-differs", "block-loose"})
 OF_PAGES = frozenset({"pages-damaged", "pages-differ"})
 OF_VECTORS = frozenset({"vectors-damaged", "vectors-loose"})
-OF_DERIVED = OF_INDEX | OF_PAGES | OF_VECTORS | {"state-differs", "page-differs", "page-unsynced", "audit-differs"}
+OF_SEARCH = OF_INDEX | OF_VECTORS  # vectors are computed from the index
+OF_DERIVED = OF_SEARCH | OF_PAGES | {"state-differs", "page-differs", "page-unsynced", "audit-differs"}
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 

@@ -58,15 +58,15 @@ def plan(root: Path, codes: Sequence[str], *, keyring: Keyring | None = None) ->
     if odd := list(files.special(folder)):
         what = f"not a regular file, and nothing was read; {CODES['file-unreadable'].remedy}"
         return [Step("file-unreadable", str(path.relative_to(root)), what, refused=True) for path in odd]
+    derived = OF_DERIVED & set(codes)
     with ExitStack() as opened:
         with read_locked(folder.lock) as witness:
-            look = opened.enter_context(check.look_at(folder, witness, keyring))
+            look = opened.enter_context(check.look_at(folder, witness, keyring, only=derived or None))
             findings = check.findings_in(look)
             if "claim-false" in codes and look.survey.whole:
                 findings += check.verified(look, keyring)
-        derived = OF_DERIVED & set(codes)
         if derived and not (look.survey.flaws or look.survey.unreadable) and look.survey.live:
-            findings += check.findings_by_events(look, derived)
+            findings += check.findings_by_events(look)
         return list(_steps(look, findings, frozenset(codes)))
 
 

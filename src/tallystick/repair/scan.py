@@ -14,14 +14,15 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from tallystick.ledger import format as fmt
-from tallystick.ledger.fold import LedgerMetadata, fold_line
+from tallystick.ledger.fold import LedgerMetadata, fold_event, lift
 from tallystick.ledger.folder import sealed_state
 from tallystick.ledger.folder.chain import file_lines, first_line, raw_lines
 from tallystick.ledger.folder.layout import Folder, Segment
@@ -30,13 +31,14 @@ from tallystick.ledger.folder.recover import Verdict, judge
 from tallystick.ledger.folder.scan import scan
 from tallystick.ledger.lock import Witness
 from tallystick.ledger.scan import GARBLED, NAMING, START, Bad, Place, Scan, finished_erasures, names
+from tallystick.projections.database import ATTACHED, are_made_alike, have_same_rows, in_step
 from tallystick.projections.tables.file import StateFile
 from tallystick.projections.tables.sqlite import TablesInSqlite
 from tallystick.records.errors import Busy, Damaged, TallystickError
-from tallystick.records.event import Event
+from tallystick.records.event import Event, at_origin
 from tallystick.records.progress import Progress
 from tallystick.repair.references import Spot, Surveyor
-from tallystick.repair.witness import difference, in_state
+from tallystick.repair.witness import content_of, in_state
 from tallystick.state.state import State
 
 _MANY = 2_000  # lines whose rows are in memory at once
@@ -102,6 +104,13 @@ class Reading:
         self.flaws = [flaw for flaw in every if end is None or flaw.offset < end]
 
 
+class Extent(NamedTuple):
+    """The events that a scan has found good: the last one, and by their hashes the lines without their data."""
+
+    last: int
+    hollow: frozenset[str]
+
+
 @dataclass(slots=True)
 class Survey:
     """All of one ledger, and what its own events say of it."""
@@ -129,6 +138,7 @@ class Survey:
     last: int = -1  # the last event that can be read
     state: State = field(init=False)
     links: Surveyor = field(init=False)  # the references between events
+    along: list[Callable[[Sequence[Event]], None]] = field(default_factory=list)  # who takes the events, some at a time
     _rows: StateFile = field(init=False)  # of the state: a temporary database
     _names: TablesInSqlite = field(default_factory=TablesInSqlite)  # of the references, in the same database
 
@@ -156,6 +166,18 @@ class Survey:
             raise Busy(_NO_ROOM.format("it cannot be read"))
 
     @property
+    def extent(self) -> Extent:
+        """What the scans say of all events, before they are folded."""
+        hollow = frozenset(hashed for reading in self.readings for hashed in reading.found.hollow)
+        return Extent(self.readings[-1].found.end.seq if self.readings else -1, hollow)
+
+    @property
+    def is_unbroken(self) -> bool:
+        """True if the scans have read every line to the end of its file, and each follows the line above."""
+        ends = ((reading.found.end.offset, reading.size) for reading in self.readings)
+        return self.live is not None and not self.unreadable and all(end == size for end, size in ends)
+
+    @property
     def live(self) -> Reading | None:
         return self.readings[-1] if self.readings and self.readings[-1].last is None else None
 
@@ -175,18 +197,22 @@ class Survey:
         return not (self.flaws or self.gaps or self.unreadable) and self.live is not None
 
 
-def read_ledger(survey: Survey, wanted: set[int], on_progress: Progress | None = None) -> None:
-    """Read everything. The hashes of the events in `wanted` are kept."""
+def scan_ledger(survey: Survey, wanted: set[int], on_progress: Progress | None = None) -> None:
+    """Check every line. The hashes of the events in `wanted` are kept, once the lines are folded too."""
     folder = survey.folder
-    kept = in_state(folder.state) if folder.state.is_file() else None
-    survey.state_seq = kept[0] if kept else -1
     survey.hashes = {seq: set() for seq in wanted}
     for segment in _segments(folder, survey):
         try:
             _read_one(survey, segment, on_progress)
         except OSError as error:
             survey.unreadable.append((segment.path, error.strerror or str(error)))
-    readings = survey.readings
+
+
+def fold_ledger(survey: Survey) -> None:
+    """Fold the lines that were scanned into the state, and judge what is wrong with the others."""
+    folder, readings = survey.folder, survey.readings
+    kept = in_state(folder.state) if folder.state.is_file() else None
+    survey.state_seq = kept[0] if kept else -1
     survey.named = set[str]().union(*(reading.found.named for reading in readings))
     survey.empty = finished_erasures(note for reading in readings for note in reading.found.notes)
     if readings and survey.gaps and survey.gaps[0][0] == 0:
@@ -345,81 +371,172 @@ def _begin_with_state(survey: Survey, first: int) -> None:
 def _apply(survey: Survey, reading: Reading, start: Place, end: int) -> None:
     """Apply the lines between two places, as far as they are what was written; and compare the rows of the state.
 
-    Those that the scan has found good are not checked again.
+    Those that the scan has found good are not checked again. Their events are given to whoever reads along.
     """
-    number, hollow, is_checked = start.seq - reading.start.seq, reading.found.hollow, end <= reading.found.end.offset
-    for offset, raw in _looked_up(survey, file_lines(reading.path, start.offset, end)):
-        number += 1
-        line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
-        if line is None:
-            continue
-        if is_checked and line.hash in hollow:
-            line = line._replace(sound=False)
-        _apply_line(survey, reading, Spot(reading.path, number, offset, line.seq), line)
-        if line.seq == survey.state_seq and line.seq >= survey.base and (survey.base >= 0 or not survey.gaps):
-            survey.write()
-            is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
-            tables, but = survey._rows.tables, () if is_whole else _KEPT
-            survey.state_differs = difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
-
-
-def _looked_up(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """The same lines, in portions whose rows are in memory; the new beliefs of each are looked up at once."""
-    while some := list(islice(lines, _MANY)):
-        survey.state.tables.tables["belief"].prefetch([name.decode() for _, raw in some for name in _NEW.findall(raw)])
-        yield from some
+    number, is_checked = start.seq - reading.start.seq, end <= reading.found.end.offset
+    for some in _portions(survey, file_lines(reading.path, start.offset, end)):
+        events = list[Event]()
+        for offset, raw in some:
+            number += 1
+            event = _apply_raw(survey, reading, (number, offset), raw, is_checked=is_checked)
+            if event is None:
+                continue
+            events.append(event)
+            seq = event.seq
+            if seq == survey.state_seq and seq >= survey.base and (survey.base >= 0 or not survey.gaps):
+                survey.write()
+                is_whole = not survey.standing.erasures  # of a few tables nothing with words in it goes with an erasure
+                tables, but = survey._rows.tables, () if is_whole else _KEPT
+                survey.state_differs = difference(survey.folder.state, tables, but, is_whole=survey.base < 0)
+        for take in survey.along if is_checked else ():
+            take(events)
         survey.write()
 
 
-def _apply_line(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> None:
-    survey.last = max(survey.last, line.seq)
-    if line.seq in survey.hashes:
-        survey.hashes[line.seq].add(line.hash)
-    if line.hash in survey.named:
-        flaw = _flaw(spot, line)
-        if line.hash in survey.empty and not line.sound and not fmt.is_hollow(line.data):
-            reading.garbled.append(replace(flaw, why=GARBLED))
-        elif not fmt.is_hollow(line.data):
-            survey.left_standing[line.hash] = flaw
-        if line.seq > survey.base:
-            erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
-            survey.links.take(erased, spot)
-            survey.state.apply(erased)
-        return
+_STRANGE = tuple(
+    f"SELECT 1 FROM {ATTACHED}.{each} WHERE tab NOT IN (SELECT id FROM {ATTACHED}.state_table)"
+    for each in ("state_row", "state_past")
+)
+_SOME = (("state_row", ("key",), ("value",)),)  # rows, what names them besides their table, and what must be the same
+_ALL = ("state_row", ("key",), ("value", "since")), ("state_past", ("key", "until"), ("value", "since"))
+
+
+def difference(path: Path, tables: TablesInSqlite, but: Collection[str] = (), *, is_whole: bool = True) -> str:
+    """The first table in which the rows of state.db are not these; empty if there is none.
+
+    `is_whole`: these follow from all events, and so does what was there before.
+    """
+    db = tables.db
     try:
-        if line.seq > survey.base:
-            survey.links.take(fold_line(line, survey.state, survey.standing), spot)
-        if line.sound:
-            _apply_own(survey, line)
+        with content_of(path) as content:
+            db.execute(f"ATTACH ? AS {ATTACHED}", (content,))
+            try:
+                return _differing(db, tables, but, _ALL if is_whole else _SOME)
+            finally:
+                db.execute(f"DETACH {ATTACHED}")
+    except (OSError, sqlite3.Error) as error:
+        return str(error)
+
+
+def _differing(
+    db: sqlite3.Connection, tables: TablesInSqlite, but: Collection[str],
+    parts: Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]],
+) -> str:  # fmt: skip
+    numbers = dict(db.execute(f"SELECT name, id FROM {ATTACHED}.state_table").fetchall())
+    have_keys = are_made_alike(db, "state_row", "state_past")
+    for name, table in tables.tables.items():
+        places = ("main", table.number), (ATTACHED, numbers.get(name, -1))
+        for rows, keys, values in parts if name not in but else ():
+            of = ", ".join((*keys, *values))
+            mine, theirs = (f"SELECT {of} FROM {place}.{rows} WHERE tab = {number:d}" for place, number in places)
+            if have_keys and have_same_rows(db, mine, theirs, keys, values):
+                continue
+            in_order = (db.execute(f"{each} ORDER BY {of}") for each in (mine, theirs))
+            if any(in_step(rows, *in_order)):
+                return name
+    return "a table that is not known" if any(db.execute(each).fetchone() for each in _STRANGE) else ""
+
+
+def _portions(survey: Survey, lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
+    """Lines, so many at a time as have their rows in memory; the new beliefs of each portion are looked up at once."""
+    while some := list(islice(lines, _MANY)):
+        survey.state.tables.tables["belief"].prefetch([name.decode() for _, raw in some for name in _NEW.findall(raw)])
+        yield some
+
+
+def _apply_raw(
+    survey: Survey, reading: Reading, place: tuple[int, int], raw: bytes, *, is_checked: bool
+) -> Event | None:  # fmt: skip
+    """Apply the line at a place, its number and offset, and return its event; None, if it has none."""
+    hollow = reading.found.hollow
+    try:
+        event = fmt.split_event(raw) if is_checked else None
+    except fmt.BadLine:
+        event = None
+    if event and event.hash not in survey.named and event.hash not in hollow:
+        return _apply_event(survey, reading, Spot(reading.path, *place, event.seq), at_origin(event), event.ts)
+    line = fmt.split(raw) if is_checked else fmt.try_parse(raw)
+    if line is None:
+        return None
+    if is_checked and line.hash in hollow:
+        line = line._replace(sound=False)
+    spot = Spot(reading.path, *place, line.seq)
+    if line.hash in survey.named:
+        return _apply_erased(survey, reading, spot, line)
+    try:
+        return _apply_event(survey, reading, spot, line.event(), line.ts)
+    except fmt.BadLine:
+        _note(survey, line.seq, line.hash)
+        _call_senseless(reading, spot, line)
+        return None
+
+
+def _apply_erased(survey: Survey, reading: Reading, spot: Spot, line: fmt.Line) -> Event:
+    """Apply a line that lost its data on the record, as if it were gone; and return its event as it still is."""
+    _note(survey, line.seq, line.hash)
+    flaw = _flaw(spot, line)
+    if line.hash in survey.empty and not line.sound and not fmt.is_hollow(line.data):
+        reading.garbled.append(replace(flaw, why=GARBLED))
+    elif not fmt.is_hollow(line.data):
+        survey.left_standing[line.hash] = flaw
+    erased = Event(line.seq, line.ts, line.op, line.id, line.by, line.hash, None)
+    if line.seq > survey.base:
+        survey.links.take(erased, spot)
+        survey.state.apply(erased)
+    with suppress(fmt.BadLine):
+        return lift(line.event())
+    return erased
+
+
+def _apply_event(survey: Survey, reading: Reading, spot: Spot, event: Event, ts: str) -> Event | None:
+    _note(survey, event.seq, event.hash)
+    try:
+        if event.seq > survey.base:
+            event = fold_event(event, ts, survey.state, survey.standing)
+            survey.links.take(event, spot)
+        else:
+            event = lift(event)
+        _apply_own(survey, event)
     except Damaged:
         survey.must_be_usable()
-        if not (reading.beyond and _makes_sense(line)):
-            reading.hollow[line.hash] = _flaw(spot, line)
-            reading.senseless.add(line.hash)
-    if survey.standing.strange == line.op:
-        survey.strange.setdefault(line.op, spot)
+        if not (reading.beyond and _makes_sense(event, ts)):
+            _call_senseless(reading, spot, event)
+        return None
+    if survey.standing.strange == event.op:
+        survey.strange.setdefault(event.op, spot)
+    return event
 
 
-def _flaw(spot: Spot, line: fmt.Line) -> Flaw:
-    return Flaw(*spot, f"its data is not a valid {line.op}", line.hash, line.op)
+def _note(survey: Survey, seq: int, hashed: str) -> None:
+    survey.last = max(survey.last, seq)
+    if seq in survey.hashes:
+        survey.hashes[seq].add(hashed)
 
 
-def _makes_sense(line: fmt.Line) -> bool:
-    """True if a line is valid by itself. Where the chain is broken, it may be there twice."""
+def _call_senseless(reading: Reading, spot: Spot, of: fmt.Line | Event) -> None:
+    reading.hollow[of.hash] = _flaw(spot, of)
+    reading.senseless.add(of.hash)
+
+
+def _flaw(spot: Spot, of: fmt.Line | Event) -> Flaw:
+    return Flaw(*spot, f"its data is not a valid {of.op}", of.hash, of.op)
+
+
+def _makes_sense(event: Event, ts: str) -> bool:
+    """True if an event is valid by itself. Where the chain is broken, it may be there twice."""
     try:
-        fold_line(line, State(), LedgerMetadata())
+        fold_event(event, ts, State(), LedgerMetadata())
     except Damaged:
         return False
     return True
 
 
-def _apply_own(survey: Survey, line: fmt.Line) -> None:
+def _apply_own(survey: Survey, event: Event) -> None:
     """Keep what the ledger's own events say of its files."""
-    if line.op in (fmt.TORN, fmt.REPAIR):
-        kept = fmt.body_of(line.data).get("kept")
+    body = event.body or {}
+    if event.op in (fmt.TORN, fmt.REPAIR):
+        kept = body.get("kept")
         paths = kept if isinstance(kept, list) else [kept]
         survey.kept.update(Path(path).name for path in paths if isinstance(path, str))
-    elif line.op == fmt.PRUNE:
-        body = fmt.body_of(line.data)
+    elif event.op == fmt.PRUNE:
         survey.pruned.append((int(body.get("first", -1)), int(body.get("last", -1)), str(body.get("place", "?"))))
-

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -16,9 +15,10 @@ from tallystick.ledger.settings_file import SettingsFile
 from tallystick.records.display import counted
 from tallystick.records.event import Event
 from tallystick.repair.findings import Finding, found, limited
-from tallystick.text.secrets.detect import find, kind_under, kinds_in, walk
+from tallystick.text.secrets.detect import find, kind_under, kinds_in, may_hold
 
 _OURS = re.compile(r"\d{8}-\d{4}-[0-9a-f]{6}|[0-9A-HJKMNP-TV-Z]{26}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_OUR_LENGTHS = (20, 26, 27)
 _OWN = ("ledger.", "snapshot", "erase")
 
 
@@ -52,9 +52,7 @@ def findings(events: Iterable[Event], kept: Literal[True] | Collection[str]) -> 
 class SecretReader:
     """Looks for secrets in the events."""
 
-    path = None
-
-    def __init__(self, folder: Folder, *_: object) -> None:
+    def __init__(self, folder: Folder) -> None:
         self._kept, self._found = _kept_kinds(folder), list[Finding]()
 
     def take(self, events: Sequence[Event]) -> None:
@@ -62,9 +60,6 @@ class SecretReader:
 
     def findings(self) -> list[Finding]:
         return limited(self._found)
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
@@ -78,14 +73,17 @@ def _kept_kinds(folder: Folder) -> Literal[True] | list[str]:
 
 def _may_be_in(body: dict[str, Any]) -> bool:
     """False for nearly every event. Our own ids and times are no secrets."""
-    return any(
-        kind_under(text) if is_key else not _OURS.fullmatch(text) and _holds_any(text) for text, is_key in walk(body)
-    )
-
-
-@lru_cache(maxsize=512)  # the same scopes and names are in many events
-def _holds_any(text: str) -> bool:
-    return bool(find(text))
+    left, keys, texts = list[Any]([body]), set[str](), list[str]()
+    for value in left:  # which grows meanwhile
+        if type(value) is str:
+            if len(value) not in _OUR_LENGTHS or not _OURS.fullmatch(value):
+                texts.append(value)
+        elif type(value) is dict:
+            keys.update(value)
+            left += value.values()
+        elif type(value) is list:
+            left += value
+    return any(map(kind_under, keys)) or (may_hold("\n".join(texts)) and any(map(find, texts)))
 
 
 def _in(value: Any, place: str, kind: str = "") -> Iterator[tuple[str, str]]:

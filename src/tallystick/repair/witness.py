@@ -4,17 +4,14 @@ Each stores how far it has read: the seq and the hash of the last event. One tha
 witness; it is rebuilt when it is needed.
 
 Reading a database this way changes nothing, not even SQLite's own files for it. One without a journal is complete, and
-is read as it is. To read one with a journal, SQLite would write; so the two are copied, and the copy, which has no name
-any more, is read.
+is read as it is. To read one with a journal, SQLite would write; so the two are copied, and the copy is read.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from itertools import starmap, zip_longest
-from operator import ne
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -28,20 +25,10 @@ from tallystick.ledger.lock import Witness
 if TYPE_CHECKING:
     import sqlite3
 
-    from tallystick.projections.tables.sqlite import TablesInSqlite
-
 Bookmark = tuple[int, str] | None
 
 _FURTHEST = "SELECT seq, hash FROM positions ORDER BY seq DESC LIMIT 1"
 _OF_STATE = "SELECT seq, hash FROM positions WHERE name = 'state'"
-_KINDS = "state_row", "state_past"
-_STRANGE = tuple(f"SELECT 1 FROM {each} WHERE tab NOT IN (SELECT id FROM state_table)" for each in _KINDS)
-_ROWS = "SELECT {} FROM state_row WHERE tab = ? ORDER BY key"
-_SOME = (_ROWS.format("key, value"),)
-_ALL = (
-    _ROWS.format("key, value, since"),
-    "SELECT key, until, value, since FROM state_past WHERE tab = ? ORDER BY key, until",
-)
 _TIMEOUT = 5.0
 
 
@@ -82,28 +69,6 @@ def ledger_in_state(path: Path) -> str:
         return ""
 
 
-def difference(path: Path, tables: TablesInSqlite, but: Collection[str] = (), *, is_whole: bool = True) -> str:
-    """The first table in which the rows of state.db are not these; empty if there is none. Both are read in order.
-
-    `is_whole`: these follow from all events, and so does what was there before.
-    """
-    import sqlite3
-
-    statements = _ALL if is_whole else _SOME
-    try:
-        with readonly(path) as db:
-            numbers = dict(db.execute("SELECT name, id FROM state_table").fetchall())
-            for name, table in tables.tables.items():
-                number = numbers.pop(name, -1)
-                for statement in () if name in but else statements:
-                    rows = db.execute(statement, (number,)), tables.db.execute(statement, (table.number,))
-                    if any(starmap(ne, zip_longest(*rows))):
-                        return name
-            return "a table that is not known" if any(db.execute(each).fetchone() for each in _STRANGE) else ""
-    except (OSError, sqlite3.Error) as error:
-        return str(error)
-
-
 def in_state(path: Path) -> Bookmark:
     """The position of the state in state.db."""
     return _in_database(path, _OF_STATE)
@@ -122,36 +87,42 @@ def _in_database(path: Path, statement: str) -> Bookmark:
 @contextmanager
 def readonly(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to the content of the database at `path`. Raises sqlite3.Error or OSError."""
-    journal = 0
-    with suppress(FileNotFoundError):
-        journal = os.stat(f"{path}-wal").st_size
-    as_it_is = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
-    with closing(_copied(path) if journal else _connect(as_it_is)) as connection:
+    with content_of(path) as content, closing(connect(content)) as connection:
         yield connection
 
 
-def _copied(path: Path) -> sqlite3.Connection:
-    """Copied by another process: who closes a file that SQLite has locked in the same one, unlocks it."""
-    import sqlite3
-    import subprocess
+@contextmanager
+def content_of(path: Path) -> Iterator[str]:
+    """The name of a database with the content of the one at `path`, for SQLite."""
+    journal = 0
+    with suppress(FileNotFoundError):
+        journal = os.stat(f"{path}-wal").st_size
+    if not journal:
+        yield f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"
+        return
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="tallystick-") as home:
-        copy = os.path.join(home, "copy")
-        for end in ("", "-wal"):  # either may be gone: its writer may just have closed the file
-            subprocess.run(["cp", "--", f"{path}{end}", f"{copy}{end}"], stderr=subprocess.DEVNULL, check=False)
-        if not os.path.exists(copy):
-            raise sqlite3.OperationalError("unable to open database file")
-        connection = _connect(f"file:{quote(copy)}")
-        try:
-            connection.execute("PRAGMA schema_version").fetchone()  # from here on it has all its files open
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
+        yield copied(path, home)
 
 
-def _connect(name: str) -> sqlite3.Connection:
+def copied(path: Path, home: str) -> str:
+    """Copy the database at `path` into another folder, and return the name of the copy for SQLite.
+
+    Another process copies: who closes a file that SQLite has locked in the same one, unlocks it.
+    """
+    import subprocess
+
+    names = [f"{path.name}{end}" for end in ("", "-wal")]  # either may be gone: its writer may just have closed it
+    sources = [os.path.join(path.parent, name) for name in names]
+    subprocess.run(["cp", "--", *sources, home], stderr=subprocess.DEVNULL, check=False)
+    for name in names:
+        with suppress(FileNotFoundError):
+            os.chmod(os.path.join(home, name), 0o600)
+    return f"file:{quote(os.path.join(home, path.name))}?mode=rw"
+
+
+def connect(name: str) -> sqlite3.Connection:
     import sqlite3
 
     return sqlite3.connect(name, uri=True, timeout=_TIMEOUT, isolation_level=None)

@@ -34,14 +34,15 @@ _READ_LINE = re.compile(rf"^( {{0,3}})\\(\\*+)(?={_LINE_START})", re.MULTILINE)
 _FENCE = re.compile(r" {0,3}(`{3,})([^`]*)\Z")
 _STRIKE = re.compile(r"(?<![\\~])~~(?!~)")
 _ODD = re.compile(rf"[{_UNSAFE}\\~&<#`=-]|>{{7}}|\|{{7}}")
+_PLAIN = bytes(byte for byte in range(128) if not _ODD.match(chr(byte)) and byte not in b">|")
 _BLANK = " \t\n"
 
 
 def escaped(body: str, *, is_struck: bool = False) -> str:
     """`body` as it is written on a page whose lines end in a line feed."""
     start, end = _ends(body)
-    if not _ODD.search(body):
-        raw = _numbered(body[:start]) + body[start:end] + _numbered(body[end:])
+    if _is_plain(body):
+        raw = _numbered(body[:start]) + body[start:end] + _numbered(body[end:]) if end - start < len(body) else body
         return _struck(raw) if is_struck else raw
     core = (_WRITE_STRUCK if is_struck else _WRITE).sub(_written, body[start:end])
     if end < len(body):
@@ -51,6 +52,11 @@ def escaped(body: str, *, is_struck: bool = False) -> str:
     if is_struck:
         return _struck(raw)
     return raw.replace("~", "&#126;", 1) if unstruck(raw) is not None else raw
+
+
+def _is_plain(body: str) -> bool:
+    """True if there is nothing to escape but white space at the ends."""
+    return (body.isascii() and not body.encode().translate(None, _PLAIN)) or not _ODD.search(body)
 
 
 def unescaped(raw: str) -> str:

@@ -100,6 +100,7 @@ def is_tag(text: str) -> bool:
     return all(char in "-_/" or is_letter(char) for char in text) and any(map(str.isalnum, text))
 
 
+@lru_cache(maxsize=512)  # most entries have the same few
 def tag_of(said: str) -> str:
     """`said` as a tag: whatever is not valid in one becomes a dash. Refused, if nothing is left, or too much."""
     if _PLAIN.match(said) and said.lower() != RETRACTED:

@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from tallystick.projections.database import Difference, Stale, in_step
+from tallystick.projections.database import ATTACHED, Difference, Stale, are_made_alike, have_same_rows, in_step
 from tallystick.projections.pages.rows import (
     ENTRIES,
     FILES,
@@ -136,6 +136,7 @@ class PagesFile(TableSet):
         writable: bool = True,
     ) -> None:  # fmt: skip
         """A page above `hard_limit` tokens is flagged, whoever wrote its entries. `rows_only`: as in the index."""
+        self._rows_only = rows_only
         if rows_only:
             self.tables = _ROWS
         super().__init__(path, writable=writable)
@@ -144,7 +145,7 @@ class PagesFile(TableSet):
         self._checked: set[int] = set()  # rows that were compared, by their hash
 
     def take(self, events: Iterable[Event]) -> None:
-        rows = Rows(self.db)
+        rows = Rows(self.db, rows_only=self._rows_only)
         for event in events:
             apply(rows, event)
         fresh = rows.flush()
@@ -353,26 +354,30 @@ class PagesFile(TableSet):
 
 # What follows from the ledger. How the files were last seen does not, nor does the number of an entry, which depends on
 # how often reading was interrupted, nor a page that is gone, whose row stays until its file is removed too.
-_EVERYTHING = {
+_EVERYTHING = {  # by table: what names a row, and all of it; of which database is left open
     "files": (
-        "SELECT user, about, title, description, tags, status, created, updated, needs_compact, entry_count, tokens"
-        " FROM files WHERE NOT is_gone"
+        "user about", "SELECT user, about, title, description, tags, status, created, updated, needs_compact,"
+        " entry_count, tokens FROM {0}.files WHERE NOT is_gone",
     ),
     "entries": (
-        "SELECT entries.id, files.user, files.about, timestamp, entries.tags, content, letters, superseded,"
-        " superseded_by, supersedes, retracted, folded_into, has_key, seq, stated"
-        " FROM entries LEFT JOIN files ON files.path = entries.path"
+        "id", "SELECT entries.id AS id, files.user AS user, files.about AS about, timestamp, entries.tags AS tags,"
+        " content, letters, superseded, superseded_by, supersedes, retracted, folded_into, has_key, seq, stated"
+        " FROM {0}.entries LEFT JOIN {0}.files ON files.path = entries.path",
     ),
-    "versions": "SELECT id, entry FROM page_versions",
-    "waiting": "SELECT id, at, seq, belief FROM page_waiting",
-    "asked": "SELECT review, id FROM page_asked",
-    "gone": "SELECT id, words FROM page_gone",
+    "page_versions": ("id", "SELECT id, entry FROM {0}.page_versions"),
+    "page_waiting": ("id", "SELECT id, at, seq, belief FROM {0}.page_waiting"),
+    "page_asked": ("review id", "SELECT review, id FROM {0}.page_asked"),
+    "page_gone": ("id", "SELECT id, words FROM {0}.page_gone"),
 }  # fmt: skip
 
 
 def differences(one: PagesFile, other: PagesFile) -> Iterator[Difference]:
-    """The rows that only one of them has."""
-    for table, statement in _EVERYTHING.items():
-        columns = statement.partition(" FROM ")[0].count(",") + 1
-        in_order = f"{statement} ORDER BY {', '.join(map(str, range(1, columns + 1)))}"
-        yield from in_step(table, one.db.execute(in_order), other.db.execute(in_order))
+    """The rows that only one of them has. It takes a fraction of the time if the first is attached to the second."""
+    is_attached = are_made_alike(other.db, *_EVERYTHING)
+    for table, (keys, query) in _EVERYTHING.items():
+        mine = query.format("main")
+        columns = [column[0] for column in other.db.execute(f"{mine} LIMIT 0").description]
+        if is_attached and have_same_rows(other.db, mine, query.format(ATTACHED), keys.split(), columns):
+            continue
+        in_order = f"{mine} ORDER BY {', '.join(columns)}"
+        yield from in_step(table.removeprefix("page_"), one.db.execute(in_order), other.db.execute(in_order))

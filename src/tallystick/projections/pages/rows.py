@@ -160,10 +160,10 @@ def description_of(about: str) -> str:
 
 
 class Rows:
-    """The part of the tables that is being changed."""
+    """The part of the tables that is being changed; only rows, or the full text too."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self.db, self.pending = db, Pending(db, "page")
+    def __init__(self, db: sqlite3.Connection, *, rows_only: bool = False) -> None:
+        self.db, self.pending, self._rows_only = db, Pending(db, "page"), rows_only
         self._files: dict[tuple[str, str], File] = {}
         self._changed: dict[str, File] = {}  # by path
         self._fresh: dict[str, Entry] = {}  # entries that are not written yet, by id
@@ -277,9 +277,9 @@ class Rows:
 
     def _write_entries(self) -> None:
         self.db.executemany(_ADD_ENTRY, self._fresh.values())
-        words = [(each.n, each.content, each.tags, each.letters) for each in self._fresh.values()]
-        self.db.executemany(_ADD_WORDS, words)
-        if words:
+        if self._fresh and not self._rows_only:
+            words = [(each.n, each.content, each.tags, each.letters) for each in self._fresh.values()]
+            self.db.executemany(_ADD_WORDS, words)
             self.db.execute(_MERGE_WORDS, (2 * len(words),))
         self._fresh.clear()
 

@@ -122,7 +122,7 @@ class StateFile:
                 self._looked()
                 self.tables.recorded = None  # until the ledger is read, what it says is not known
                 return
-        db = _connect("")
+        db = _connect("", uri=True)  # so that another can be attached by one
         for statement in (*_PRIVATE, *SCHEMA):
             db.execute(statement)
         db.executemany(SET_POSITION, lost)
