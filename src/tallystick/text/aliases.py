@@ -51,9 +51,9 @@ _SAY = r"(?:says?|calls? (?:it|him|her|them|this)|uses?)"
 _BY_NAME = r"(?:known as|called|nicknamed|goes by(?: the name(?: of)?)?|a\.?k\.?a\.?)"
 _PATTERNS = tuple(  # each with words of which a text must have one
     (cues, re.compile(pattern)) for cues, pattern in (
-        (("known as", "called", "nicknamed", "goes by", "a.k.a", "aka"),
+        ((" known as", " called", " nicknamed", " goes by", " a.k.a", " aka"),
          rf"{_THING},? (?:(?:is|are|was) )?(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
-        (("call", "name", "nickname", "christen", "dub"),
+        (("call", "name", "christen", "dubs", "dubbed"),
          rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{CAPITAL}){_END})"),
         (("mean", "talk about"), rf"{_GIVEN},? when (?:they|we|you|people|I) (?:mean|talk about) {_THING}{_END}"),
         (("mean",), rf"\b[Bb]y {_GIVEN} (?:I|we|they) mean {_THING}{_END}"),
@@ -70,20 +70,19 @@ _PATTERNS = tuple(  # each with words of which a text must have one
         (("(",), rf"(?P<named>{_NAME}) \((?P<given>[A-Z][A-Z0-9]{{1,5}}(?= |\)))"),
     )
 )  # fmt: skip
-_CUES = tuple(dict.fromkeys(cue for cues, _ in _PATTERNS for cue in cues))
-_RELATED = tuple(
-    re.compile(pattern) for pattern in (
-        rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})",
-        rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b",
-    )
-)  # fmt: skip
+_EVERY = dict.fromkeys(cue for cues, _ in _PATTERNS for cue in cues)
+_CUES = tuple(cue for cue in _EVERY if not any(each in cue for each in _EVERY if each != cue))
+_OWN = ("my ", "My ", "our ", "Our "), re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}\b")
+_RELATED = (
+    (_OWN[0], re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})")),
+    ((" my ", " our "), re.compile(rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b")),
+)
 _LEAD = len("with ") + 1  # characters before such a name that count
 _FULL = re.compile(  # a first name and a last one, where a person is introduced
     rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{CAPITAL}) (?P<last>{CAPITAL})"
     r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
 )
-_HAS_TWO, _OWN = re.compile(rf"{CAPITAL} {CAPITAL}"), re.compile(rf"\b(?:my|our) {_RELATION}\b", re.IGNORECASE)
-_MINE_OR_OURS = (MINE, "our ")
+_HAS_TWO = re.compile(rf"{CAPITAL} {CAPITAL}")
 NO_NAME = frozenset(  # they begin no name
     """
     i im i'm i've is are be was the a an and or but if so we you he she it they this that these those there my our your
@@ -113,8 +112,8 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
                 _key(found.get("thing") or found.get("named", "")),
                 _key(found.get("quoted") or found.get("given", "")),
             )
-    for pattern in _RELATED if _has_any(text.lower(), _MINE_OR_OURS) and _OWN.search(text) else ():
-        for match in pattern.finditer(text):
+    for cues, pattern in _RELATED if _has_any(text, _OWN[0]) and _OWN[1].search(text) else ():
+        for match in pattern.finditer(text) if _has_any(text, cues) else ():
             names = [match["relation"], *(each for group in _ALIKE if match["relation"] in group for each in group)]
             for each in dict.fromkeys(names):
                 yield MINE + each, _key(match["name"])
@@ -124,7 +123,10 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _has_any(text: str, cues: tuple[str, ...]) -> bool:
-    return any(map(text.__contains__, cues))  # every statement is asked: no generator
+    for cue in cues:  # noqa: SIM110 - a plain loop: every statement is asked
+        if cue in text:
+            return True
+    return False
 
 
 def _key(name: str) -> str:
