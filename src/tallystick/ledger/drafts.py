@@ -53,16 +53,19 @@ class Lines(NamedTuple):
 
 def encode(groups: Sequence[Sequence[Pending]], seq: int, prev: str, ts: str) -> Lines:
     """Encode groups that follow event `seq`, which has the hash `prev` and the time `ts`."""
-    batch, events, lines, slices = seq + 1, list[Event](), list[bytes](), list[bytes]()
+    made: tuple[list[Event], list[bytes], list[bytes], list[bytes], list[str]] = [], [], [], [], []
+    (events, lines, slices, datas, stamps), batch = made, seq + 1
     for group in groups:
-        for left, item in zip(range(len(group) - 1, -1, -1), group, strict=True):
-            seq, ts, op = seq + 1, item.ts, item.draft.op
-            line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
+        left = len(group)
+        for (op, body), event_id, ts, by, data in group:
+            seq, left = seq + 1, left - 1
+            line, head, prev = fmt.encode(seq, ts, op, event_id, by, batch, left, prev, data)
             lines.append(line)
             slices.append(head)
-            events.append(at_origin(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
-    every = [item for group in groups for item in group]
-    return Lines(events, lines, slices, [item.data for item in every], [item.ts for item in every], seq, prev, ts)
+            datas.append(data)
+            stamps.append(ts)
+            events.append(at_origin(Event(seq, ts, op, event_id, by, prev, body)))
+    return Lines(*made, seq, prev, ts)
 
 
 def new_first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None, ledger: str = "") -> bytes:

@@ -100,8 +100,9 @@ class Work(Part):
         """Every event moves the clock: see `apply`."""
 
     def apply(self, event: Event) -> None:
-        if self.clock.session or event.op == ops.SESSION_START:
-            self._clock.set("now", self.clock.after(event))
+        clock = self._clock.get("now")
+        if event.op == ops.SESSION_START or (clock and clock.session):
+            self._clock.set("now", (clock or ActiveHours()).after(event))
         super().apply(event)
 
     @follows(ops.FRAME_PUT)

@@ -21,10 +21,10 @@ from tallystick.state.sessions import Uses, Work
 from tallystick.state.sources import Distrusts
 from tallystick.state.tables import Part, Table, Tables, TablesInMemory
 
-_CHANGE_NOTHING = (  # of what is remembered
+_CHANGE_NOTHING = frozenset((  # of what is remembered
     RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1",
     "ledger.torn/1", "ledger.copy/1", "ledger.state/1", "erase.done/1",
-)  # fmt: skip
+))  # fmt: skip
 
 
 class PastState(Beliefs):

@@ -139,7 +139,8 @@ class OpenLedger:
 
     def draw(self) -> Callable[[], str]:
         """A source of new belief ids for one decision. An id has the minute of the user's clock, as on a page."""
-        now, zone, drawn = self.ledger.now(), self._zone() if self._zone else UTC, set[str]()
+        now, zone = self.ledger.now(), self._zone() if self._zone else UTC
+        drawn: set[str] = set()
         minute = now if zone is UTC else datetime.fromisoformat(now).astimezone(zone).isoformat()
 
         def fresh() -> str:
