@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Iterable
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import orjson
@@ -271,8 +272,9 @@ class WriteBatch:
         """Write everything that changed, without full text if `rows_only`. The batch is finished after that."""
         self._write_blocks(rows_only)
         many = self._db.executemany
-        if self._new_sources:
-            many(sql.ADD_SOURCE, map(rows.source_row, self._new_sources))
+        for places, some in groupby(map(rows.source_row, self._new_sources), _filled):
+            statement, values = sql.add_source(places)
+            many(statement, map(values, some))
         if self._changed_sources:
             many(sql.SET_SOURCE, map(rows.source_change, self._changed_sources.values()))
         for name in self._cut:
@@ -296,7 +298,7 @@ class WriteBatch:
         if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
             many(sql.ADD_BLOCK, map(rows.block_row, new))
-            many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
+            many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.path) for b in new))
             numbered = [] if rows_only else list(enumerate(new, (last or 0) + 1))
             for is_aside, add, add_letters in _TEXTS if numbered else ():  # in order: full text is slow to go back
                 if texts := [(row, block.content) for row, block in numbered if bool(block.path) == is_aside]:
@@ -307,8 +309,9 @@ class WriteBatch:
                 self._db.execute(sql.MERGE_TEXTS, (_PAGES * times,))
         if changed:
             many(sql.SET_BLOCK, map(rows.block_change, changed))
-            many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
+        if ends := [block for block in (*new, *changed) if block.until_seq is not None or not block.is_new]:
+            many(sql.SET_LIFE, [(block.until_seq, block.id) for block in ends])
         if tags := sorted((block.id, tag) for block in [*new, *changed] for tag in block.tags()):
             many(sql.ADD_TAG, tags)
 
@@ -316,3 +319,8 @@ class WriteBatch:
         for statement, values in self._later:
             self._db.execute(statement, values)
         self._later.clear()
+
+
+def _filled(row: tuple[object, ...]) -> tuple[int, ...]:
+    """The places in a row that are not NULL."""
+    return tuple([place for place, value in enumerate(row) if value is not None])

@@ -10,6 +10,10 @@ not know.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+
 from tallystick.projections.index.rows import BLOCK_STATE, OFTEN, SOURCE_STATE, Block, Source, Tie
 
 _BLOCK = ", ".join((*Block.__slots__[:5], *BLOCK_STATE))
@@ -75,7 +79,7 @@ BLOCKS = f"""
     WHERE id IN (SELECT value FROM json_each(?))"""
 ADD_BLOCK = f"INSERT INTO blocks ({_BLOCK}) VALUES ({', '.join('?' * 12)})"
 SET_BLOCK = f"UPDATE blocks SET {' = ?, '.join(BLOCK_STATE)} = ? WHERE id = ?"
-ADD_LIFE = f"INSERT {_insert('index_lives', 5)}"
+ADD_LIFE = "INSERT INTO index_lives (block_id, user, since_seq, path) VALUES (?, ?, ?, ?)"
 SET_LIFE = "UPDATE index_lives SET until_seq = ? WHERE block_id = ?"
 ADD_TAG = f"INSERT {_insert('block_tags', 2)}"
 DROP_TAGS = "DELETE FROM block_tags WHERE block_id = ?"
@@ -93,7 +97,16 @@ SOURCES_OF_REFS = f"{VERSIONS_OF_REFS} AND until_seq IS NULL"
 SOURCES_OF_BLOCKS = f"""
     SELECT {_SOURCE} FROM index_sources WHERE block_id IN (SELECT value FROM json_each(?))
     AND (until_seq IS NULL OR sight = 3)"""
-ADD_SOURCE = f"INSERT {_insert('index_sources', 38)}"
+
+
+@lru_cache(maxsize=64)
+def add_source(places: tuple[int, ...]) -> tuple[str, itemgetter[Any]]:
+    """A statement that adds a source with these columns alone, and its values in the row. The others are NULL: to bind
+    that takes longer than any other value."""
+    columns = ", ".join(Source.__slots__[place] for place in places)
+    return f"INSERT INTO index_sources ({columns}) VALUES ({', '.join('?' * len(places))})", itemgetter(*places)
+
+
 SET_SOURCE = f"UPDATE index_sources SET {' = ?, '.join(SOURCE_STATE)} = ? WHERE id = ?"
 LEAD = "UPDATE index_sources SET ref = ?, key = coalesce(key, ref), own_ref = coalesce(own_ref, ref) WHERE ref = ?"
 ADD_NAME = f"INSERT OR IGNORE {_insert('index_names', 6)}"

@@ -14,7 +14,7 @@ import orjson
 
 from tallystick.projections.database import transaction
 from tallystick.projections.table_set import POSITIONS
-from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Row, RowTables, array_of
+from tallystick.projections.tables.rows import SHAPE, Change, Number, PastRow, Row, RowTables, array_of
 from tallystick.records.errors import Busy
 from tallystick.records.event import Position
 
@@ -34,8 +34,9 @@ SCHEMA = (
 _COLUMNS = "key, value, seqs, since"
 _ONE, _SOME, _RANGE = "key = ?2", "key IN (SELECT value FROM json_each(?2))", "key >= ?2 AND key < ?3"
 _LAST = "SELECT max(key) FROM state_row WHERE tab = ?"
-_ADD = "INSERT OR IGNORE INTO state_row VALUES (?, ?, ?, ?, ?)"
-_SET = """INSERT INTO state_row VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+_ROW = "INTO state_row VALUES (?1, ?2, ?3, nullif(?4, ''), nullif(?5, ''))"
+_ADD = f"INSERT OR IGNORE {_ROW}"
+_SET = f"""INSERT {_ROW} ON CONFLICT DO UPDATE
     SET value = excluded.value, seqs = excluded.seqs, since = excluded.since"""
 _KEEP = f"{_SET} WHERE since <= excluded.since AND (value IS NOT excluded.value OR seqs IS NOT excluded.seqs)"
 _DROP = "DELETE FROM state_row WHERE tab = ? AND key = ?"
@@ -191,7 +192,8 @@ class TablesInSqlite(RowTables):
             for each in self.writes():
                 for statement in (_DROP, _DROP_PAST) if each.rewritten else ():
                     self.db.executemany(statement, each.rewritten)
-                for replace, rows in ((_KEEP, each.kept), (_SET, each.plain)):
+                for replace, changes in ((_KEEP, each.kept), (_SET, each.plain)):
+                    rows = list(map(_bound, changes))
                     if rows and self.db.executemany(_ADD, rows).rowcount < len(rows):  # most often all are new
                         self.db.executemany(replace, rows)
                 self.db.executemany(_DROP, each.gone)
@@ -205,3 +207,9 @@ class TablesInSqlite(RowTables):
             self.db.execute("COMMIT")
         with transaction(self.db):
             yield
+
+
+def _bound(change: Change) -> tuple[object, ...]:
+    """A change in types that the driver binds by themselves: others, and NULL, take it twice as long."""
+    number, name, value, seqs, since = change
+    return number, name, None if value is None else bytearray(value), seqs or "", "" if since is None else since
