@@ -67,14 +67,7 @@ class AuditLine(Displayable):
     schema_version: int = field(default=SCHEMA_VERSION)
 
     def to_line(self) -> bytes:
-        """The line of the file, newline included, in ASCII: nothing in a name can reverse or hide the rest."""
-        options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_SORT_KEYS if self.approval else 0)
-        line = orjson.dumps(dict(zip(_IN_ORDER, _values_of(self), strict=True)), option=options)
-        if line.isascii() and b"\x7f" not in line:
-            return line
-        import json
-
-        return json.dumps(orjson.loads(line), separators=(",", ":")).replace("\x7f", "\\u007f").encode() + b"\n"
+        return line_of(dict(zip(_IN_ORDER, _values_of(self), strict=True)))
 
     @classmethod
     def from_dict(cls, given: Any) -> AuditLine:
@@ -94,6 +87,17 @@ _IN_ORDER = sorted(_FIELDS)
 _values_of = attrgetter(*_IN_ORDER)
 
 
+def line_of(fields: dict[str, Any]) -> bytes:
+    """The line of the file, newline included, in ASCII: nothing in a name can reverse or hide the rest."""
+    options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_SORT_KEYS if fields["approval"] else 0)
+    line = orjson.dumps(fields, option=options)
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    import json
+
+    return json.dumps(orjson.loads(line), separators=(",", ":")).replace("\x7f", "\\u007f").encode() + b"\n"
+
+
 class Auditor:
     """Turns events, in their order, into audit lines. `find` gives reviews from before the first of these events."""
 
@@ -104,20 +108,26 @@ class Auditor:
 
     def line(self, event: Event, user: str) -> AuditLine | None:
         """The line of an event, if it is an action. `user` owns the event."""
+        fields = self.fields(event, user)
+        return None if fields is None else AuditLine(**fields)
+
+    def fields(self, event: Event, user: str) -> dict[str, Any] | None:
+        """The fields of that line, in their order."""
         name, body = event.op.partition("/")[0], event.body or {}
         if name in SILENT:
             return None
-        line: dict[str, Any] = {"action": _VERBS.get(name) or name.replace(".", " "), "subject": _subject(event, name)}
-        if name in _OF_REVIEWS:
-            line |= self._of_review(event, name, body)
-        elif "approved" in body:
-            line["approval"] = self._approval(str(body["approved"]))
+        subject, approval = _subject(event, name), None
+        said = self._of_review(event, name, body) if name in _OF_REVIEWS else {}
+        if "approved" in body and not said:
+            approval = self._approval(str(body["approved"]))
         elif name == "erase":
-            line["approval"] = self._approval_to_erase(line["subject"])
-        trust = line.pop("trust", "") or _trust(body)
-        return AuditLine(
-            seq=event.seq, at=event.ts, by=event.by, op=event.op, hash=event.hash, trust=trust, user=user, **line
-        )
+            approval = self._approval_to_erase(subject)
+        return {
+            "action": said.get("action") or _VERBS.get(name) or name.replace(".", " "), "approval": approval,
+            "at": event.ts, "by": event.by, "hash": event.hash, "op": event.op,
+            "outcome": said.get("outcome", APPLIED), "schema_version": SCHEMA_VERSION, "seq": event.seq,
+            "subject": subject, "trust": said.get("trust") or _trust(body), "user": user,
+        }  # fmt: skip
 
     def _of_review(self, event: Event, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         if not body:  # erased
@@ -160,7 +170,7 @@ def _subject(event: Event, name: str) -> tuple[str, ...]:
     """The subject, by ids alone: a page's name or a key is text."""
     body = event.body or {}
     belief = body.get("belief")
-    if isinstance(belief, Mapping):
+    if isinstance(belief, dict):
         return tuple(dict.fromkeys([str(belief.get("id", "")), *map(str, body.get("replaces", ()))]))
     if name in _OF_REVIEWS and "review" in body:
         target = body.get("target") or body.get("action", {}).get("target", ())
@@ -181,6 +191,6 @@ def _verb(action: Mapping[str, Any]) -> str:
 
 def _trust(body: Mapping[str, Any]) -> str:
     for name in ("belief", "episode"):
-        if isinstance(body.get(name), Mapping):
+        if isinstance(body.get(name), dict):
             return str(body[name].get("trust", "human"))
     return ""

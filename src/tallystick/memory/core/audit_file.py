@@ -16,7 +16,7 @@ import orjson
 
 from tallystick.memory.core.follower import events_from
 from tallystick.projections.database import wait_for_lock
-from tallystick.records.audit import NAME, AuditLine, Auditor
+from tallystick.records.audit import NAME, AuditLine, Auditor, line_of
 from tallystick.records.errors import Closed, Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.stores.open_folder import OpenFolder
@@ -103,11 +103,12 @@ class AuditFile:
 
     def _append(self, fd: int, events: Iterable[Event], through: int) -> int:
         """Write the lines of events; return the last event that was looked at."""
-        waiting, size = list[bytes](), 0
+        waiting: list[bytes] = []
+        size = 0
         for event in events:
             through = event.seq
-            if (line := self._auditor.line(event, self._folder.owner(event) or "")) is not None:
-                waiting.append(line.to_line())
+            if (fields := self._auditor.fields(event, self._folder.owner(event) or "")) is not None:
+                waiting.append(line_of(fields))
                 size += len(waiting[-1])
             if size > _AT_ONCE:
                 _write(fd, b"".join(waiting))
