@@ -88,6 +88,15 @@ class Episode(Displayable):
             trust=get("trust", "human"), seq=event.seq, recorded=event.ts, source=event.id,
         )  # fmt: skip
 
+    def recorded_by(self, event: Event) -> Episode:
+        """This episode, as the event says that records it. It is changed: nobody else may have it yet."""
+        for name, value in (
+            ("id", self.id or event.id), ("timestamp", self.timestamp.astimezone(UTC)), ("seq", event.seq),
+            ("recorded", event.ts), ("source", event.id),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+        return self
+
     def __repr__(self) -> str:
         scope = "/".join(filter(None, (self.user, self.session, self.agent)))
         return f"<Episode {self.id} {short(self.content)!r} {scope}>"
