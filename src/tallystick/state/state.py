@@ -6,6 +6,10 @@ ledger read-only, so whoever adds an event adds the part that knows it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, RECEIPT_PUT, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.state.aliases import Aliases
@@ -20,6 +24,8 @@ from tallystick.state.rules import Rules
 from tallystick.state.sessions import Uses, Work
 from tallystick.state.sources import Distrusts
 from tallystick.state.tables import Part, Table, Tables, TablesInMemory
+
+Act = Callable[[Event, dict[str, Any]], None]
 
 _CHANGE_NOTHING = frozenset((  # of what is remembered
     RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1",
@@ -58,10 +64,10 @@ class State(Beliefs):
             self.graph, self.relations, self.taken_in, self.aliases,
         ]  # fmt: skip
         self._watching = [part for part in self._parts if type(part).apply is not Part.apply]
-        self._following: dict[str, list[Part]] = {}
-        for part in self._parts:
-            for op in () if part in self._watching else part.acts:
-                self._following.setdefault(op, []).append(part)
+        self._following: dict[str, list[Act]] = {}
+        for part in (self, *self._parts):
+            for op, act in () if part in self._watching else part.acts.items():
+                self._following.setdefault(op, []).append(MethodType(act, part))
 
     @property
     def changed(self) -> int:
@@ -70,14 +76,14 @@ class State(Beliefs):
         return -1 if seq is None else seq
 
     def knows(self, op: str) -> bool:
-        return super().knows(op) or op in self._following or any(part.knows(op) for part in self._watching)
+        return op in self._following or any(part.knows(op) for part in self._watching)
 
     def apply(self, event: Event) -> None:
         self.tables.event = event
-        super().apply(event)
+        if event.body is not None:
+            for act in self._following.get(event.op, ()):
+                act(event, event.body)
         if event.op not in _CHANGE_NOTHING:
             self._changed.set("", event.seq)
         for part in self._watching:  # these look at every event
             part.apply(event)
-        for follower in self._following.get(event.op, ()):
-            follower.apply(event)
