@@ -12,7 +12,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Iterable
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import orjson
@@ -272,9 +271,7 @@ class WriteBatch:
         """Write everything that changed, without full text if `rows_only`. The batch is finished after that."""
         self._write_blocks(rows_only)
         many = self._db.executemany
-        for places, some in groupby(map(rows.source_row, self._new_sources), _filled):
-            statement, values = sql.add_source(places)
-            many(statement, map(values, some))
+        sql.ADD_SOURCES.of(self._db, self._new_sources)
         if self._changed_sources:
             many(sql.SET_SOURCE, map(rows.source_change, self._changed_sources.values()))
         for name in self._cut:
@@ -297,7 +294,7 @@ class WriteBatch:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
         if new:
             (last,) = self._db.execute(sql.LAST_ROW).fetchone()
-            many(sql.ADD_BLOCK, map(rows.block_row, new))
+            sql.ADD_BLOCKS.of(self._db, new)
             many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.path) for b in new))
             numbered = [] if rows_only else list(enumerate(new, (last or 0) + 1))
             for is_aside, add, add_letters in _TEXTS if numbered else ():  # in order: full text is slow to go back
@@ -319,8 +316,3 @@ class WriteBatch:
         for statement, values in self._later:
             self._db.execute(statement, values)
         self._later.clear()
-
-
-def _filled(row: tuple[object, ...]) -> tuple[int, ...]:
-    """The places in a row that are not NULL."""
-    return tuple([place for place, value in enumerate(row) if value is not None])

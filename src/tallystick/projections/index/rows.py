@@ -228,9 +228,7 @@ class Block:
         return False
 
 
-source_row: Callable[[Source], tuple[object, ...]] = attrgetter(*Source.__slots__[:-1])
 source_change: Callable[[Source], tuple[object, ...]] = attrgetter(*SOURCE_STATE, "id")
-block_row: Callable[[Block], tuple[object, ...]] = attrgetter(*Block.__slots__[:5], *BLOCK_STATE)
 block_change: Callable[[Block], tuple[object, ...]] = attrgetter(*BLOCK_STATE, "id")
 tie_row: Callable[[Tie], tuple[object, ...]] = attrgetter(*Tie.__slots__)
 

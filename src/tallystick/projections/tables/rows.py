@@ -45,7 +45,7 @@ Recorded = Callable[[Iterable[int]], Mapping[int, Event | None]]  # the events o
 
 
 Step = tuple[int, Any, str]  # since which event a row has a value, the value, and the events that it follows from
-_REWRITE: Step = (-2, GONE, "")  # before the steps of a row whose history is written again: whatever there is of it goes
+_REWRITE: Step = (-2, GONE, "")  # before the steps of a row whose history is written again: whatever is there goes
 
 
 class Database(Protocol):
