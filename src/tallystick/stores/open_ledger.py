@@ -219,12 +219,12 @@ class OpenLedger:
         """The user of an event; None if it is the ledger's own, or was erased."""
         if event.body is None or not event.op.startswith(_SOMEONES):
             return None
+        if stated := event.body.get("episode") or event.body.get("belief"):
+            return str(stated.get("user", OWNER))
         if "receipts" in event.body:
             return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
         if "ids" in event.body or "review" in event.body or event.op.startswith(_SAYS_WHOSE):
             return str(event.body.get("user", OWNER))
-        if stated := event.body.get("episode") or event.body.get("belief"):
-            return str(stated.get("user", OWNER))
         with self.known() as known:
             return known.owner(str(event.body.get("id", "")))
 

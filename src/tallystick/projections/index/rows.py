@@ -135,9 +135,9 @@ class Source:
 
     def proved(self) -> float:
         """Its confidence after use: the share of supporting evidence in all evidence."""
-        bad = 0.0 if is_constitutional(self.kind, self.tags) else self.bad
-        if not self.good and not bad:
+        if not self.good and not self.bad:
             return self.confidence
+        bad = 0.0 if is_constitutional(self.kind, self.tags) else self.bad
         return (self.confidence * FAITH + self.good) / (FAITH + self.good + bad)
 
 
@@ -223,7 +223,7 @@ class Block:
         speaking = self._speaking()
         self.status = "inbox" if speaking[0].is_kept_out else "active"
         self.archive_reason = self.until_seq = None
-        self.confidence = max([source.proved() for source in speaking])
+        self.confidence = max(map(Source.proved, speaking))
         self.decay_lambda = min([source.decay for source in speaking])
         return False
 

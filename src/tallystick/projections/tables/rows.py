@@ -219,8 +219,8 @@ class RowTable(WithoutPast[V]):
         return next((seqs or "" for _, _, seqs, _ in self._owner.database.by_key(self.number, [name])), "")
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
-        if self._owner.undo is not None:
-            self._owner.undo.append((self, name, (self.changed.get(name, UNKNOWN), self.seqs.get(name, ""))))
+        if (undo := self._owner.undo) is not None:
+            undo.append((self, name, (self.changed.get(name, UNKNOWN), self.seqs.get(name, ""))))
         self._put(name, value, seqs)
 
     def _put(self, name: str, value: Any, seqs: str) -> None:
