@@ -63,10 +63,10 @@ class State(Beliefs):
             self.work, self.reviews, self.episodes, self.uses, self.rules, self.pages, self.paths, self.distrusts,
             self.graph, self.relations, self.taken_in, self.aliases,
         ]  # fmt: skip
-        self._watching = [part for part in self._parts if type(part).apply is not Part.apply]
+        self._watching = [part.watch for part in self._parts if type(part).watch is not Part.watch]
         self._following: dict[str, list[Act]] = {}
         for part in (self, *self._parts):
-            for op, act in () if part in self._watching else part.acts.items():
+            for op, act in part.acts.items():
                 self._following.setdefault(op, []).append(MethodType(act, part))
 
     @property
@@ -76,7 +76,7 @@ class State(Beliefs):
         return -1 if seq is None else seq
 
     def knows(self, op: str) -> bool:
-        return op in self._following or any(part.knows(op) for part in self._watching)
+        return op in self._following or self.taken_in.knows(op)
 
     def apply(self, event: Event) -> None:
         self.tables.event = event
@@ -85,5 +85,5 @@ class State(Beliefs):
                 act(event, event.body)
         if event.op not in _CHANGE_NOTHING:
             self._changed.set("", event.seq)
-        for part in self._watching:  # these look at every event
-            part.apply(event)
+        for watch in self._watching:  # these look at every event
+            watch(event)

@@ -313,6 +313,10 @@ class Part:
         act = self.acts.get(event.op)
         if act is not None and event.body is not None:
             act(self, event, event.body)
+        self.watch(event)
+
+    def watch(self, event: Event) -> None:
+        """Look at an event, whichever it is."""
 
     # -- all tables, of this part and of those that share them -------------------------------------------------------
 
