@@ -72,17 +72,17 @@ _PATTERNS = tuple(  # each with words of which a text must have one
 )  # fmt: skip
 _EVERY = dict.fromkeys(cue for cues, _ in _PATTERNS for cue in cues)
 _CUES = tuple(cue for cue in _EVERY if not any(each in cue for each in _EVERY if each != cue))
-_OWN = ("my ", "My ", "our ", "Our "), re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}\b")
-_RELATED = (
-    (_OWN[0], re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})")),
-    ((" my ", " our "), re.compile(rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b")),
-)
+_MINE_OR_OURS = ("my ", "My ", "our ", "Our ")
+_OWN = re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}\b")
+_OWN_THEN = re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})")
+_THEN_OWN = re.compile(rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b")
 _LEAD = len("with ") + 1  # characters before such a name that count
+_AFTER = r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
+_HAS_TWO = re.compile(rf"{CAPITAL} {CAPITAL}{_AFTER}"), re.compile(rf"[A-Z][\w'-]* [A-Z][\w'-]*{_AFTER}")
 _FULL = re.compile(  # a first name and a last one, where a person is introduced
-    rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{CAPITAL}) (?P<last>{CAPITAL})"
-    r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
+    r"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )"
+    rf"(?P<first>{CAPITAL}) (?P<last>{CAPITAL}){_AFTER}"
 )
-_HAS_TWO = re.compile(rf"{CAPITAL} {CAPITAL}")
 NO_NAME = frozenset(  # they begin no name
     """
     i im i'm i've is are be was the a an and or but if so we you he she it they this that these those there my our your
@@ -112,12 +112,13 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
                 _key(found.get("thing") or found.get("named", "")),
                 _key(found.get("quoted") or found.get("given", "")),
             )
-    for cues, pattern in _RELATED if _has_any(text, _OWN[0]) and _OWN[1].search(text) else ():
-        for match in pattern.finditer(text) if _has_any(text, cues) else ():
+    if _has_any(text, _MINE_OR_OURS) and (own := _OWN.search(text)):
+        then_own = _THEN_OWN.finditer(text) if _has_any(text, (" my ", " our ")) else ()
+        for match in (*_OWN_THEN.finditer(text, own.start()), *then_own):
             names = [match["relation"], *(each for group in _ALIKE if match["relation"] in group for each in group)]
             for each in dict.fromkeys(names):
                 yield MINE + each, _key(match["name"])
-    if two := _HAS_TWO.search(text):
+    if two := _HAS_TWO[text.isascii()].search(text):
         for match in _FULL.finditer(text, max(0, two.start() - _LEAD)):
             yield _key(match["last"]), _key(match["first"])
 
