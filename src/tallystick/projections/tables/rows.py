@@ -32,7 +32,7 @@ _NEXT = chr(ord(SEPARATOR) + 1)
 _BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
-_CACHED = 20_000  # rows
+_CACHED, _FEW = 20_000, 1000  # rows: that are kept, and that are kept when they are written
 
 _MOVED_AWAY = "-1"
 
@@ -220,7 +220,7 @@ class RowTable(WithoutPast[V]):
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
         if (undo := self._owner.undo) is not None:
-            undo.append((self, name, (self.changed.get(name, UNKNOWN), self.seqs.get(name, ""))))
+            undo.append((self, name, self.changed.get(name, UNKNOWN), self.seqs.get(name, "")))
         self._put(name, value, seqs)
 
     def _put(self, name: str, value: Any, seqs: str) -> None:
@@ -230,8 +230,7 @@ class RowTable(WithoutPast[V]):
         if self.agrees:
             self.seqs[name] = seqs
 
-    def put_back(self, name: str, before: Any) -> None:
-        value, seqs = before
+    def put_back(self, name: str, value: Any, seqs: str = "") -> None:
         if value is UNKNOWN:
             self.changed.pop(name, None)
             self.seqs.pop(name, None)
@@ -327,10 +326,11 @@ class KeptTable(RowTable[V]):
         self.steps[name] = (*steps, (since, value, seqs))
         self._put(name, value, seqs)
 
-    def put_back(self, name: str, before: Any) -> None:
-        super().put_back(name, before[-1][1:] if before else (UNKNOWN, ""))
-        self.steps[name] = before
-        if not before:
+    def put_back(self, name: str, value: Any, _: str = "") -> None:
+        """The value before is that of the steps."""
+        super().put_back(name, *value[-1][1:] if value else (UNKNOWN, ""))
+        self.steps[name] = value
+        if not value:
             del self.steps[name]
 
     def steps_of(self, key: Key) -> tuple[Step, ...]:
@@ -461,12 +461,14 @@ class RowTables(Undo):
 
     def written(self, position: Position | None) -> None:
         """What was not written is in the database now, and belongs to that position."""
-        for table in self.tables.values():
-            if table.changed:
-                self._cached += len(table.changed)
+        changed = [table for table in self.tables.values() if table.changed]
+        count = sum(len(table.changed) for table in changed)
+        for table in changed:
+            if count <= _FEW:  # of many, hardly any are asked for again
                 table.known.update(table.changed)
-                table.discard()
-        if self._cached > _CACHED:
+            table.discard()
+        self._cached += count
+        if count > _FEW or self._cached > _CACHED:
             self.forget()
         self.position = position
 
