@@ -90,11 +90,12 @@ class Episode(Displayable):
 
     def recorded_by(self, event: Event) -> Episode:
         """This episode, as the event says that records it. It is changed: nobody else may have it yet."""
-        for name, value in (
-            ("id", self.id or event.id), ("timestamp", self.timestamp.astimezone(UTC)), ("seq", event.seq),
-            ("recorded", event.ts), ("source", event.id),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
+        give = object.__setattr__
+        give(self, "id", self.id or event.id)
+        give(self, "timestamp", self.timestamp.astimezone(UTC))
+        give(self, "seq", event.seq)
+        give(self, "recorded", event.ts)
+        give(self, "source", event.id)
         return self
 
     def __repr__(self) -> str:

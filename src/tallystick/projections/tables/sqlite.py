@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 import orjson
 
 from tallystick.projections.database import transaction
 from tallystick.projections.table_set import POSITIONS
-from tallystick.projections.tables.rows import SHAPE, Change, Number, PastRow, Row, RowTables, array_of
+from tallystick.projections.tables.rows import SHAPE, Number, PastRow, Row, RowTables, array_of
 from tallystick.records.errors import Busy
 from tallystick.records.event import Position
 
@@ -193,23 +193,18 @@ class TablesInSqlite(RowTables):
                 for statement in (_DROP, _DROP_PAST) if each.rewritten else ():
                     self.db.executemany(statement, each.rewritten)
                 for replace, changes in ((_KEEP, each.kept), (_SET, each.plain)):
-                    rows = list(map(_bound, changes))
+                    rows = [  # in types that the driver binds by themselves: others, and NULL, take it twice as long
+                        (number, name, value and bytearray(value), seqs or "", "" if since is None else since)
+                        for number, name, value, seqs, since in changes
+                    ]
                     if rows and self.db.executemany(_ADD, rows).rowcount < len(rows):  # most often all are new
                         self.db.executemany(replace, rows)
                 self.db.executemany(_DROP, each.gone)
             self.db.execute(_SET_POSITION, (SHAPE, *position)) if position else self.db.execute(_NO_POSITION)
         self.written(position)
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """A write transaction. One of a reader ends here."""
         if self.db.in_transaction:
             self.db.execute("COMMIT")
-        with transaction(self.db):
-            yield
-
-
-def _bound(change: Change) -> tuple[object, ...]:
-    """A change in types that the driver binds by themselves: others, and NULL, take it twice as long."""
-    number, name, value, seqs, since = change
-    return number, name, None if value is None else bytearray(value), seqs or "", "" if since is None else since
+        return transaction(self.db)
