@@ -214,6 +214,9 @@ class LedgerReader:
     @contextmanager
     def reading(self) -> Iterator[None]:
         with self.turn():
+            if self._store is not None and self._store.is_pinned:  # within another: it is the same moment
+                yield
+                return
             self.refresh()
             if self._store is None or self._lock.held:
                 yield

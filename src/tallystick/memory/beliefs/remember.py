@@ -79,21 +79,21 @@ class RememberService:
         may_change = not is_named and asker not in DEFAULT.quarantined
         for last in (False,) * _TRIES + (True,):
             is_indexed = self._folder.root is not None and not self._folder.ledger.in_batch()
-            around = self._around(statement) if is_indexed else _NOTHING
-            since, stated = None if last else around.since, self._about(statement, idempotency_key, asker)
-            if may_change and around.of_the_same:
-                with self._folder.ledger.reading():
+            with self._folder.ledger.reading():  # one moment for all that is looked up
+                around = self._around(statement) if is_indexed else _NOTHING
+                since, stated = None if last else around.since, self._about(statement, idempotency_key, asker)
+                if may_change and around.of_the_same:
                     stated = corrected(self._folder.state, around.of_the_same, stated, asker)
-            is_correction = not is_named and bool(stated.key)
-            if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
-                return self._answered(repeated, KNOWN, around)
+                is_correction = not is_named and bool(stated.key)
+                if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
+                    return self._answered(repeated, KNOWN, around)
+                before = self._before(stated, idempotency_key)
+                about = stated.about or self._filed(stated, before, asker)
             try:
                 if may_change and not is_correction and around.same is not None:
                     known = self._again_of(around.same, stated, idempotency_key, asker, since)
                     if known is not None:
                         return self._answered(known, KNOWN, around)
-                before = self._before(stated, idempotency_key)
-                about = stated.about or self._filed(stated, before, asker)
                 by_rules = bool(about) and not stated.about
                 fields = {**stated.fields(), "about": about}
                 events = self._gate.put(fields, idempotency_key, since=since, filed=VERSION if by_rules else 0)

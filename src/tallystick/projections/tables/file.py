@@ -250,6 +250,10 @@ class StateFile:
             self.tables.is_bad = True
             return False
 
+    @property
+    def is_pinned(self) -> bool:
+        return self._db is not None and self._db.in_transaction
+
     def unpin(self) -> None:
         if self._db is not None and self._db.in_transaction:
             try:
