@@ -16,7 +16,7 @@ import re
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -212,14 +212,9 @@ class TableSet(ABC):
             pass
         return False
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """An exclusive write transaction. Within one, it is a part of that."""
-        if self.db.in_transaction:
-            yield
-            return
-        with transaction(self.db):
-            yield
+        return nullcontext() if self.db.in_transaction else transaction(self.db)
 
     @contextmanager
     def unchanging(self) -> Iterator[None]:

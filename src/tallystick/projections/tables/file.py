@@ -274,7 +274,7 @@ class StateFile:
 
     def save(self, position: Position | None, events: Sequence[Event] = (), after: str = "") -> None:
         is_idle = position is None and not self.followers
-        if self._db is None or is_idle or self.is_bad:
+        if self._db is None or is_idle or self.tables.is_bad:
             return
         sets = list(enumerate(self.followers)) if events and self._inode >= 0 else []
         with suppress(sqlite3.Error, OSError):
