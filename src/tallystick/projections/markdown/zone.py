@@ -69,7 +69,10 @@ def on_the_clock(at: datetime, zone: tzinfo | None) -> str:
     """`at` as a heading has it: without an offset wherever it is the same moment in the page's zone."""
     if zone is None:
         return at.isoformat(timespec="seconds")
-    local = at.astimezone(zone).replace(microsecond=0)
+    local = at.astimezone(zone)
+    if is_fixed(zone) and 1 < local.year < 9999:  # no hour of it comes twice
+        return local.isoformat(timespec="seconds")[: len("2026-05-03T14:00:00")]
+    local = local.replace(microsecond=0)
     plain = local.replace(tzinfo=None).isoformat()
     read = moment(plain, zone)
     is_same = read is not None and read.astimezone(UTC) == local.astimezone(UTC)
