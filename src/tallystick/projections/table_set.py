@@ -66,11 +66,12 @@ class TableSet(ABC):
     path: Path | str = ""
 
     def __init__(self, path: Path | str | sqlite3.Connection, *, making: bool = False, writable: bool = True) -> None:
+        self.is_temporary = path in TEMPORARY
         if isinstance(path, sqlite3.Connection):
             self.db, self._inode = path, -1
             self._ensure_tables(alone=False)
             return
-        self.path = path
+        self.path, self._name = path, os.fspath(path)
         self.db = connect(path, writable)
         try:
             for pragma in UNSAFE if making else PRAGMAS:
@@ -78,19 +79,15 @@ class TableSet(ABC):
             if writable:
                 if not making:
                     run_patiently(self.db, "PRAGMA journal_mode=WAL")
-                self._ensure_tables(alone=making or path in TEMPORARY)
-            self._inode = inode_of(path) if path not in TEMPORARY else -1
+                self._ensure_tables(alone=making or self.is_temporary)
+            self._inode = -1 if self.is_temporary else inode_of(path)
         except BaseException:
             self.db.close()
             raise
 
     def is_in_place(self) -> bool:
         """True if the file still has its name: somebody may have replaced or removed it."""
-        return self.path in TEMPORARY or inode_of(self.path) == self._inode
-
-    @property
-    def is_temporary(self) -> bool:
-        return self.path in TEMPORARY
+        return self.is_temporary or inode_of(self._name) == self._inode
 
     def close(self) -> None:
         self.db.close()
