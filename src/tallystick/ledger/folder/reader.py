@@ -183,7 +183,7 @@ class LedgerReader:
         return self._gate
 
     def moved_to(self) -> str:
-        if not os.path.exists(self._moved):  # it is asked for by each write
+        if not os.access(self._moved, os.F_OK):  # it is asked for by each write: no error is made for it
             return ""
         moved = recover.MovedTo.read(self.folder)
         return moved.place if moved else ""
