@@ -24,18 +24,11 @@ from tallystick.records.json import check
 Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
 Then = Callable[[list[Event]], None]
 
+# A draft with everything but its place in the chain: its event's id, time, source and data.
+Pending = tuple[Draft, str, str, str, bytes]
+
 _HEADER_ROOM = 640  # more than any header needs in addition to its data
 _ELSEWHERE_ROOM = 190  # more than it takes to say where and when an event was first recorded
-
-
-class Pending(NamedTuple):
-    """A draft with everything but its place in the chain."""
-
-    draft: Draft
-    id: str
-    ts: str
-    by: str
-    data: bytes
 
 
 class Lines(NamedTuple):
@@ -100,8 +93,8 @@ class Drafts:
         pending = [self.prepare(draft, by, ts) for draft in (self._before(drafts, by) if self._before else drafts)]
         known = len(self.applied)
         try:
-            for number, item in enumerate(pending, seq):
-                event = at_origin(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
+            for number, ((op, body), event_id, _, _, _) in enumerate(pending, seq):
+                event = at_origin(Event(number, ts, op, event_id, by, "", body))
                 self.applied.append(event)
                 self._state.apply(event)
         except BaseException:
@@ -128,7 +121,7 @@ class Drafts:
         if len(data) + room > fmt.MAX_LINE:
             limit = fmt.MAX_LINE - room
             raise Refused(f"too long: {len(data):,} bytes (limit {limit:,}); write it in parts", "size")
-        return Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data)
+        return draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data
 
 
 # -- one write for several callers -------------------------------------------------------------------------------------

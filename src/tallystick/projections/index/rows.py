@@ -211,7 +211,7 @@ class Block:
         for source in self._speaking():
             if source.tags:
                 found.update(dict.fromkeys(orjson.loads(source.tags)))
-        return sorted(found)
+        return sorted(found) if found else []
 
     def settle(self, seq: int, reason: str | None) -> bool:
         """Derive the block's state after event `seq` from its sources; True if that archived it."""
