@@ -100,8 +100,8 @@ def aliases_in(text: str) -> list[tuple[str, str]]:
     if len(text) > _LONGEST:
         return []
     plain = text if text.isascii() and '"' not in text else text.translate(_QUOTES)
-    found = dict.fromkeys(pair for pair in _pairs(plain) if _may_be(*pair))
-    return list(found)[:_MOST]
+    found = [pair for pair in _pairs(plain) if _may_be(*pair)]
+    return list(dict.fromkeys(found))[:_MOST]
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
