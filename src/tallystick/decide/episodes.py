@@ -22,11 +22,11 @@ def put(known: Episodes, episode: Episode, echo: Sequence[str] = ()) -> list[Dra
     """
     body = episode.to_body()
     named = known.find(episode.user, episode.id) if episode.id else ()
-    told = [each for each in named if (each.session, each.agent) == (episode.session, episode.agent)]
-    if any(each.gist == gist_of(body) for each in told):
-        return []
-    if any(not is_above(episode.trust, each.trust) for each in told):
-        raise KeyReused(f"{episode.id!r} is the id of another episode; give this one another id")
+    if told := [each for each in named if (each.session, each.agent) == (episode.session, episode.agent)]:
+        if gist_of(body) in [each.gist for each in told]:
+            return []
+        if not all(is_above(episode.trust, each.trust) for each in told):
+            raise KeyReused(f"{episode.id!r} is the id of another episode; give this one another id")
     echoed = {"echo": list(echo)} if echo else {}
     return [Draft(EPISODE_PUT, {"episode": body, **echoed, **names_in(body)})]
 

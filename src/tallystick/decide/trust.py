@@ -129,7 +129,7 @@ def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[
     """The corroboration of statements in doubt by these drafts of a trusted source, and the end of their reviews. None
     if `needed` is 0: then only approval counts."""
     found: dict[str, str] = {}
-    for draft in drafts if known.distrusts.has_doubts else ():
+    for draft in drafts:
         said = draft.body.get("belief") or draft.body.get("episode")
         if not said or "echo" in draft.body or not speaks_for_all(said):
             continue

@@ -24,18 +24,11 @@ from tallystick.records.json import check
 Before = Callable[[Sequence[Draft], str], Sequence[Draft]]  # the drafts, and by whom they are written
 Then = Callable[[list[Event]], None]
 
+# A draft with everything but its place in the chain: its event's id, time, source and data.
+Pending = tuple[Draft, str, str, str, bytes]
+
 _HEADER_ROOM = 640  # more than any header needs in addition to its data
 _ELSEWHERE_ROOM = 190  # more than it takes to say where and when an event was first recorded
-
-
-class Pending(NamedTuple):
-    """A draft with everything but its place in the chain."""
-
-    draft: Draft
-    id: str
-    ts: str
-    by: str
-    data: bytes
 
 
 class Lines(NamedTuple):
@@ -53,16 +46,19 @@ class Lines(NamedTuple):
 
 def encode(groups: Sequence[Sequence[Pending]], seq: int, prev: str, ts: str) -> Lines:
     """Encode groups that follow event `seq`, which has the hash `prev` and the time `ts`."""
-    batch, events, lines, slices = seq + 1, list[Event](), list[bytes](), list[bytes]()
+    made: tuple[list[Event], list[bytes], list[bytes], list[bytes], list[str]] = [], [], [], [], []
+    (events, lines, slices, datas, stamps), batch = made, seq + 1
     for group in groups:
-        for left, item in zip(range(len(group) - 1, -1, -1), group, strict=True):
-            seq, ts, op = seq + 1, item.ts, item.draft.op
-            line, head, prev = fmt.encode(seq, ts, op, item.id, item.by, batch, left, prev, item.data)
+        left = len(group)
+        for (op, body), event_id, ts, by, data in group:
+            seq, left = seq + 1, left - 1
+            line, head, prev = fmt.encode(seq, ts, op, event_id, by, batch, left, prev, data)
             lines.append(line)
             slices.append(head)
-            events.append(at_origin(Event(seq, ts, op, item.id, item.by, prev, item.draft.body)))
-    every = [item for group in groups for item in group]
-    return Lines(events, lines, slices, [item.data for item in every], [item.ts for item in every], seq, prev, ts)
+            datas.append(data)
+            stamps.append(ts)
+            events.append(at_origin(Event(seq, ts, op, event_id, by, prev, body)))
+    return Lines(*made, seq, prev, ts)
 
 
 def new_first_line(ts: str, by: str, extra: Mapping[str, Any] | None = None, ledger: str = "") -> bytes:
@@ -97,8 +93,8 @@ class Drafts:
         pending = [self.prepare(draft, by, ts) for draft in (self._before(drafts, by) if self._before else drafts)]
         known = len(self.applied)
         try:
-            for number, item in enumerate(pending, seq):
-                event = at_origin(Event(number, ts, item.draft.op, item.id, by, "", item.draft.body))
+            for number, ((op, body), event_id, _, _, _) in enumerate(pending, seq):
+                event = at_origin(Event(number, ts, op, event_id, by, "", body))
                 self.applied.append(event)
                 self._state.apply(event)
         except BaseException:
@@ -125,7 +121,7 @@ class Drafts:
         if len(data) + room > fmt.MAX_LINE:
             limit = fmt.MAX_LINE - room
             raise Refused(f"too long: {len(data):,} bytes (limit {limit:,}); write it in parts", "size")
-        return Pending(draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data)
+        return draft, (self._ulid_time or ids.ulid_time_of(ts)) + ids.ulid_random(drawn[:16]), ts, by, data
 
 
 # -- one write for several callers -------------------------------------------------------------------------------------

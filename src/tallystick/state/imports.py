@@ -60,8 +60,8 @@ class Taken(Part):
     def knows(self, op: str) -> bool:
         return op in (IMPORT_TAKE, IMPORT_DONE)
 
-    def apply(self, event: Event) -> None:
-        body, zone, is_known = event.body, self._zone.get(""), self.knows(event.op)
+    def watch(self, event: Event) -> None:
+        body, zone, is_known = event.body, self._zone.get(""), event.op in (IMPORT_TAKE, IMPORT_DONE)
         if body is None or (zone is None and not is_known):
             return
         zone = zone or Zone()

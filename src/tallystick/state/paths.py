@@ -91,11 +91,11 @@ class Paths(Part):
 
     # -- following the ledger ----------------------------------------------------------------------------------------
 
-    def apply(self, event: Event) -> None:
+    def watch(self, event: Event) -> None:
         body = event.body or {}
         if event.op in self.acts:
-            super().apply(event)
-        elif "belief" in body:
+            return
+        if "belief" in body:
             self._stand(event, body["belief"], body["belief"].get("id", ""))
         elif "episode" in body:
             self._stand(event, body["episode"], event.id)

@@ -97,12 +97,12 @@ class Work(Part):
 
     @follows(ops.SESSION_START, ops.SESSION_END)
     def _work(self, event: Event, body: dict[str, Any]) -> None:
-        """Every event moves the clock: see `apply`."""
+        """Every event moves the clock: see `watch`."""
 
-    def apply(self, event: Event) -> None:
-        if self.clock.session or event.op == ops.SESSION_START:
-            self._clock.set("now", self.clock.after(event))
-        super().apply(event)
+    def watch(self, event: Event) -> None:
+        clock = self._clock.get("now")
+        if event.op == ops.SESSION_START or (clock and clock.session):
+            self._clock.set("now", (clock or ActiveHours()).after(event))
 
     @follows(ops.FRAME_PUT)
     def _put_frame(self, event: Event, body: dict[str, Any]) -> None:

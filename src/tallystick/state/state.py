@@ -6,6 +6,10 @@ ledger read-only, so whoever adds an event adds the part that knows it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
 from tallystick.records.event import Event
 from tallystick.records.operations import DELTA_NOOP, RECEIPT_PUT, RULE_DROP, RULE_FOUND, RULE_PUT, RULE_RAN
 from tallystick.state.aliases import Aliases
@@ -22,10 +26,12 @@ from tallystick.state.sessions import Uses, Work
 from tallystick.state.sources import Distrusts
 from tallystick.state.tables import Part, Table, Tables, TablesInMemory
 
-_CHANGE_NOTHING = (  # of what is remembered
+Act = Callable[[Event, dict[str, Any]], None]
+
+_CHANGE_NOTHING = frozenset((  # of what is remembered
     RECEIPT_PUT, RULE_PUT, RULE_DROP, RULE_RAN, RULE_FOUND, DELTA_NOOP, "snapshot/1", "ledger.seal/1",
     "ledger.torn/1", "ledger.copy/1", "ledger.state/1", "erase.done/1",
-)  # fmt: skip
+))  # fmt: skip
 
 
 class PastState(Beliefs):
@@ -59,11 +65,11 @@ class State(Beliefs):
             self.work, self.reviews, self.episodes, self.uses, self.rules, self.pages, self.paths, self.distrusts,
             self.graph, self.relations, self.taken_in, self.aliases, self.comparisons,
         ]  # fmt: skip
-        self._watching = [part for part in self._parts if type(part).apply is not Part.apply]
-        self._following: dict[str, list[Part]] = {}
-        for part in self._parts:
-            for op in () if part in self._watching else part.acts:
-                self._following.setdefault(op, []).append(part)
+        self._watching = [part.watch for part in self._parts if type(part).watch is not Part.watch]
+        self._following: dict[str, list[Act]] = {}
+        for part in (self, *self._parts):
+            for op, act in part.acts.items():
+                self._following.setdefault(op, []).append(MethodType(act, part))
 
     @property
     def changed(self) -> int:
@@ -72,14 +78,14 @@ class State(Beliefs):
         return -1 if seq is None else seq
 
     def knows(self, op: str) -> bool:
-        return super().knows(op) or op in self._following or any(part.knows(op) for part in self._watching)
+        return op in self._following or self.taken_in.knows(op)
 
     def apply(self, event: Event) -> None:
         self.tables.event = event
-        super().apply(event)
+        if event.body is not None:
+            for act in self._following.get(event.op, ()):
+                act(event, event.body)
         if event.op not in _CHANGE_NOTHING:
             self._changed.set("", event.seq)
-        for part in self._watching:  # these look at every event
-            part.apply(event)
-        for follower in self._following.get(event.op, ()):
-            follower.apply(event)
+        for watch in self._watching:  # these look at every event
+            watch(event)

@@ -211,7 +211,7 @@ class Undo:
     """What was there before each change since `begin`; None outside of a transaction."""
 
     event: Event | None = None
-    undo: list[tuple[Any, Key, Any]] | None = None  # the table, the key, and the value before
+    undo: list[tuple[Any, ...]] | None = None  # the table, the key, and what was there before
 
     def begin(self) -> None:
         self.undo = []
@@ -221,8 +221,8 @@ class Undo:
 
     def rollback(self) -> None:
         undo, self.undo = self.undo or [], None
-        for table, key, before in reversed(undo):
-            table.put_back(key, before)
+        for table, key, *before in reversed(undo):
+            table.put_back(key, *before)
 
 
 class TablesInMemory(Undo):
@@ -313,6 +313,10 @@ class Part:
         act = self.acts.get(event.op)
         if act is not None and event.body is not None:
             act(self, event, event.body)
+        self.watch(event)
+
+    def watch(self, event: Event) -> None:
+        """Look at an event, whichever it is."""
 
     # -- all tables, of this part and of those that share them -------------------------------------------------------
 

@@ -141,7 +141,8 @@ class OpenLedger:
 
     def draw(self) -> Callable[[], str]:
         """A source of new belief ids for one decision. An id has the minute of the user's clock, as on a page."""
-        now, zone, drawn = self.ledger.now(), self._zone() if self._zone else UTC, set[str]()
+        now, zone = self.ledger.now(), self._zone() if self._zone else UTC
+        drawn: set[str] = set()
         minute = now if zone is UTC else datetime.fromisoformat(now).astimezone(zone).isoformat()
 
         def fresh() -> str:
@@ -231,12 +232,12 @@ class OpenLedger:
         """The user of an event; None if it is the ledger's own, or was erased."""
         if event.body is None or not event.op.startswith(_SOMEONES):
             return None
+        if stated := event.body.get("episode") or event.body.get("belief"):
+            return str(stated.get("user", OWNER))
         if "receipts" in event.body:
             return str(event.body["receipts"][0].get("user", OWNER)) if event.body["receipts"] else None
         if "ids" in event.body or "review" in event.body or event.op.startswith(_SAYS_WHOSE):
             return str(event.body.get("user", OWNER))
-        if stated := event.body.get("episode") or event.body.get("belief"):
-            return str(stated.get("user", OWNER))
         with self.known() as known:
             return known.owner(str(event.body.get("id", "")))
 

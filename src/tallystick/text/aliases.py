@@ -55,10 +55,10 @@ _SAY = r"(?:says?|call(?:s|ed)? (?:it|him|her|them|this)|uses?)"
 _BY_NAME = r"(?:known as|called|named|nicknamed|goes by(?: the name(?: of)?)?|a\.?k\.?a\.?)"
 _PATTERNS = tuple(  # each with words of which a text must have one
     (cues, re.compile(pattern)) for cues, pattern in (
-        (("known as", "called", "named", "goes by", "a.k.a", "aka"),
+        ((" known as", " called", " named", " nicknamed", " goes by", " a.k.a", " aka"),
          rf"{_THING}(?: (?:on|in|at|for|of) (?:our|my|the) [a-z]+)?,? (?:(?:is|are|was) )?"
          rf"(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
-        (("call", "name", "nickname", "christen", "dub"),
+        (("call", "name", "christen", "dubs", "dubbed"),
          rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{CAPITAL}){_END})"),
         (("mean", "talk about"), rf"{_GIVEN},? when (?:they|we|you|people|I) (?:mean|talk about) {_THING}{_END}"),
         (("mean",), rf"\b[Bb]y {_GIVEN} (?:I|we|they) mean {_THING}{_END}"),
@@ -82,13 +82,12 @@ _PATTERNS = tuple(  # each with words of which a text must have one
         (("(",), rf"(?P<named>{_NAME}) \((?P<given>[A-Z][A-Z0-9]{{1,5}}(?= |\)))"),
     )
 )  # fmt: skip
-_CUES = tuple(dict.fromkeys(cue for cues, _ in _PATTERNS for cue in cues))
-_RELATED = tuple(
-    re.compile(pattern) for pattern in (
-        rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})",
-        rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b",
-    )
-)  # fmt: skip
+_EVERY = dict.fromkeys(cue for cues, _ in _PATTERNS for cue in cues)
+_CUES = tuple(cue for cue in _EVERY if not any(each in cue for each in _EVERY if each != cue))
+_MINE_OR_OURS = ("my ", "My ", "our ", "Our ")
+_OWN = re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}\b")
+_OWN_THEN = re.compile(rf"\b(?:[Mm]y|[Oo]ur) {_RELATION}(?: is| =|:|,)? (?:called )?(?P<name>{_NAME})")
+_THEN_OWN = re.compile(rf"(?P<name>{_NAME})(?: is| =|,|:) (?:my|our) {_RELATION}\b")
 _ROLE = r"(?P<role>[a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
 _STOPS = r"(?=[.,;:!?()]|$| (?:who|from|in|at|by|and|since|for|of|with)\b)"
 _ROLES = tuple(
@@ -102,13 +101,14 @@ _SHORT = re.compile(  # "hux (huxley tran)"; where words are between, the long n
     rf"(?P<short>{_WORD})(?: ?[=(] ?(?P<plain>{_WORD}(?: {_WORD})?)|,? (?:is|was|aka) (?P<long>{_NAME}))"
     r"(?=[.,;:!?()]|$)"
 )
+_OF_SHORT = ("(", "=", " is ", " was ", " aka ")
 _LEAD = len("with ") + 1  # characters before such a name that count
+_AFTER = r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
+_HAS_TWO = re.compile(rf"{CAPITAL} {CAPITAL}{_AFTER}"), re.compile(rf"[A-Z][\w'-]* [A-Z][\w'-]*{_AFTER}")
 _FULL = re.compile(  # a first name and a last one, where a person is introduced
-    rf"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )(?P<first>{CAPITAL}) (?P<last>{CAPITAL})"
-    r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
+    r"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )"
+    rf"(?P<first>{CAPITAL}) (?P<last>{CAPITAL}){_AFTER}"
 )
-_HAS_TWO, _OWN = re.compile(rf"{CAPITAL} {CAPITAL}"), re.compile(rf"\b(?:my|our) {_RELATION}\b", re.IGNORECASE)
-_MINE_OR_OURS = (MINE, "our ")
 NO_NAME = frozenset(  # they begin no name
     """
     i im i'm i've is are be was the a an and or but if so we you he she it they this that these those there my our your
@@ -127,8 +127,8 @@ def aliases_in(text: str) -> list[tuple[str, str]]:
     if len(text) > _LONGEST:
         return []
     plain = text if text.isascii() and '"' not in text else text.translate(_QUOTES)
-    found = dict.fromkeys(pair for pair in _pairs(plain) if _may_be(*pair))
-    return list(found)[:_MOST]
+    found = [pair for pair in _pairs(plain) if _may_be(*pair)]
+    return list(dict.fromkeys(found))[:_MOST]
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -139,27 +139,32 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
                 _key(found.get("thing") or found.get("named", "")),
                 _key(found.get("quoted") or found.get("given") or found.get("words", "")),
             )
-    for pattern in _RELATED if _has_any(text.lower(), _MINE_OR_OURS) and _OWN.search(text) else ():
-        for match in pattern.finditer(text):
+    is_ours = _has_any(text, _MINE_OR_OURS)
+    if is_ours and (own := _OWN.search(text)):
+        then_own = _THEN_OWN.finditer(text) if _has_any(text, (" my ", " our ")) else ()
+        for match in (*_OWN_THEN.finditer(text, own.start()), *then_own):
             names = [match["relation"], *(each for group in _ALIKE if match["relation"] in group for each in group)]
             for each in dict.fromkeys(names):
                 yield MINE + each, _key(match["name"])
-    for pattern in _ROLES if _has_any(text.lower(), _MINE_OR_OURS) else ():
+    for pattern in _ROLES if is_ours else ():
         for match in pattern.finditer(text):
             if not _NO_ROLE.search(match["role"]):
                 yield MINE + match["role"], _key(match["name"])
-    for match in _SHORT.finditer(text):
+    for match in _SHORT.finditer(text) if _has_any(text, _OF_SHORT) else ():
         short, long = _key(match["short"]), _key(match["plain"] or match["long"])
         if len(short) >= _TELLING and long.startswith(short[:_TELLING]) and len(long) > len(short):
             yield short, long
             yield short, long.partition(" ")[0]
-    if two := _HAS_TWO.search(text):
+    if two := _HAS_TWO[text.isascii()].search(text):
         for match in _FULL.finditer(text, max(0, two.start() - _LEAD)):
             yield _key(match["last"]), _key(match["first"])
 
 
 def _has_any(text: str, cues: tuple[str, ...]) -> bool:
-    return any(map(text.__contains__, cues))  # every statement is asked: no generator
+    for cue in cues:  # noqa: SIM110 - a plain loop: every statement is asked
+        if cue in text:
+            return True
+    return False
 
 
 def _key(name: str) -> str:

@@ -74,6 +74,28 @@ def test_how_many_events_lie_on_a_desk_makes_no_difference(story, size):
     assert_as_rebuilt(index, made.events)
 
 
+@given(steps() | lessons(), st.data())
+def test_writers_in_turns_of_whom_some_fail_give_the_rows_of_a_rebuild(story, data):
+    """What one knows of the file from its last write does not hold after a write that failed, or one of the other."""
+    events = MadeUp.of(story).events
+    with tempfile.TemporaryDirectory() as folder:
+        writers = [IndexFile(Path(folder) / "index.db", making=not number) for number in range(2)]
+        while (after := writers[0].bookmark().seq + 1) < len(events):
+            writer, count = data.draw(st.sampled_from(writers)), data.draw(st.integers(1, 5))
+            if data.draw(st.booleans()):
+                with pytest.MonkeyPatch.context() as patch, pytest.raises(OSError):
+                    patch.setattr(writer, "_save", _full_disk)
+                    writer.catch_up(events[after : after + count])
+            else:
+                writer.catch_up(events[after : after + count])
+        writers[1].close()
+        assert_as_rebuilt(writers[0], events)
+
+
+def _full_disk(_):
+    raise OSError(28, "No space left on device")
+
+
 @given(steps() | walks())
 def test_what_is_open_in_the_index_is_what_is_held(story):
     made = MadeUp.of(story)

@@ -49,6 +49,28 @@ _LOOKS = 10
 _MANY_SLICES = 1000  # lines, of about 300 bytes each
 
 
+class _Reading:
+    """The context of a read: one moment holds for all of it, and for those within it. A generator costs more."""
+
+    def __init__(self, owner: LedgerReader) -> None:
+        self._owner = owner
+        self._pinned: list[bool] = []  # by each of those that are in progress
+
+    def __enter__(self) -> None:
+        self._owner._gate.enter()
+        try:
+            self._pinned.append(self._owner._begin_reading())
+        except BaseException:
+            self._owner._gate.leave()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._owner._end_reading(is_pinned=self._pinned.pop())
+        finally:
+            self._owner._gate.leave()
+
+
 class LedgerReader:
     """A ledger folder, open, and its state. `protocol.Ledger` says what its calls promise."""
 
@@ -62,7 +84,7 @@ class LedgerReader:
         self.folder, self.state, self._pins, self._store = Folder(folder), state, pins, store
         self.standing, self.trouble, self._head = LedgerMetadata(), None, head
         self._disk, self.dead = disk, ""  # why it cannot be used any more
-        self._gate = Gate(self)
+        self._gate, self._reading = Gate(self), _Reading(self)
         self._wal, self._moved = os.fspath(self.folder.wal), os.fspath(self.folder.moved_to)
         self._fd, self._inode, self._segment, self._end = -1, -1, 0, START
         self._known = START  # the furthest that this process has read without finding anything wrong
@@ -161,7 +183,7 @@ class LedgerReader:
         return self._gate
 
     def moved_to(self) -> str:
-        if not os.path.exists(self._moved):  # it is asked for by each write
+        if not os.access(self._moved, os.F_OK):  # it is asked for by each write: no error is made for it
             return ""
         moved = recover.MovedTo.read(self.folder)
         return moved.place if moved else ""
@@ -211,18 +233,22 @@ class LedgerReader:
                 self._reload()
         return False
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        with self.turn():
-            self.refresh()
-            if self._store is None or self._lock.held:
-                yield
-                return
-            self._pin(self._store)
-            try:
-                yield
-            finally:
-                self._store.unpin()
+    def reading(self) -> _Reading:
+        return self._reading
+
+    def _begin_reading(self) -> bool:
+        """Read what others wrote, and pin the rows. False, if they are pinned already, or not to be."""
+        if self._store is not None and self._store.is_pinned:  # within another read: it is the same moment
+            return False
+        self.refresh()
+        if self._store is None or self._lock.held:
+            return False
+        self._pin(self._store)
+        return True
+
+    def _end_reading(self, *, is_pinned: bool) -> None:
+        if is_pinned and self._store is not None:
+            self._store.unpin()
 
     def _pin(self, store: StateStore) -> None:
         """Read the rows of the last event known here, and no others. Somebody may write meanwhile: then look again."""

@@ -67,20 +67,21 @@ class RememberService:
         asker, is_named = self._gate.asker(statement.trust), bool(statement.key)
         may_change = not is_named and asker not in DEFAULT.quarantined
         for last in (False,) * _TRIES + (True,):
-            around, found = self._surroundings.of(statement), dict[str, Any]()
-            since, stated = None if last else around.since, self._about(statement, idempotency_key, asker)
-            if asker not in DEFAULT.quarantined and (around.of_the_same or around.near):
-                stated, found = self._compared(stated, around, asker)
-            is_correction = not is_named and bool(stated.key)
-            if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
-                return self._answered(repeated, KNOWN, around)
+            with self._folder.ledger.reading():  # one moment for all that is looked up
+                around, found = self._surroundings.of(statement), dict[str, Any]()
+                since, stated = None if last else around.since, self._about(statement, idempotency_key, asker)
+                if asker not in DEFAULT.quarantined and (around.of_the_same or around.near):
+                    stated, found = self._compared(stated, around, asker)
+                is_correction = not is_named and bool(stated.key)
+                if not idempotency_key and (repeated := self._repeated(stated, asker)) is not None:
+                    return self._answered(repeated, KNOWN, around)
+                before = self._before(stated, idempotency_key)
+                about = stated.about or self._filed(stated, before, asker)
             try:
                 if may_change and not is_correction and around.same is not None:
                     known = self._again_of(around.same, stated, idempotency_key, asker, since)
                     if known is not None:
                         return self._answered(known, KNOWN, around)
-                before = self._before(stated, idempotency_key)
-                about = stated.about or self._filed(stated, before, asker)
                 found |= {"filed": VERSION} if about and not stated.about else {}
                 events = self._gate.put({**stated.fields(), "about": about}, idempotency_key, since=since, found=found)
                 break

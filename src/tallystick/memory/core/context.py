@@ -63,6 +63,7 @@ class Context:
             self.folder, by=by, trust=trust, masks=self.masks, erased=erased, echoes=self.echoes.of,
             corroborators=lambda: self.settings.corroborate, multi_valued=lambda: self.multi_valued,
         )  # fmt: skip
+        self._is_persons = by.partition(":")[0] in PERSONS
         self._marked = (-1, "")  # the last content version, and its hash
 
     def _in_folder(self, root: Path, durability: str | None, **how: Any) -> OpenFolder:
@@ -146,7 +147,7 @@ class Context:
         a page's file is a person's, whichever program finds it.
         """
         masked, trust = self.masks.drafts(drafts), self.gate.trust
-        if by == PAGE_EDIT or (trust == "human" and self.by.partition(":")[0] in PERSONS):
+        if by == PAGE_EDIT or (trust == "human" and self._is_persons):
             return masked
         return [Draft(op, {**body, WRITER_TRUST: lower((trust, body.get(WRITER_TRUST, trust)))}) for op, body in masked]
 

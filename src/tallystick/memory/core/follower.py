@@ -103,7 +103,8 @@ class Follower(ABC, Generic[Set]):
     def _follow(self, events: Sequence[Event]) -> None:
         rows = self._open()
         mark = rows.bookmark()
-        if events and (mark.seq, mark.shape) == (events[0].seq - 1, rows.shape) and self._is_in_the_chain(mark):
+        is_next = events and mark.shape == rows.shape and events[0].seq <= mark.seq + 1
+        if is_next and self._is_in_the_chain(mark):
             self._left = rows.catch_up(events, expected=mark)
         elif self.ledger.head.seq <= mark.seq + FAR:
             self._catch_up(rows)

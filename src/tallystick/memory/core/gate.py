@@ -155,6 +155,8 @@ class WriteGate:
 
     def borne_out(self, drafts: list[Draft]) -> list[Draft]:
         """The drafts, and the events of what they corroborate."""
+        if not self._state.distrusts.has_doubts:
+            return drafts
         return drafts + worth.borne_out(self._state, drafts, self.by, self._corroborators)
 
     def worth(self, asker: str, fields: Mapping[str, Any], user: str, path: str) -> tuple[str, Echo]:
@@ -345,9 +347,10 @@ class WriteGate:
 
     def _freely(self, trust: str, decision: Decision) -> list[Draft]:
         """The drafts of a program that may do anything. _PolicyChanged, if it may not any more."""
-        if not self.is_free(trust):
+        policy = self.policy
+        if trust not in self._free:
             raise _PolicyChanged
-        draw, policy = self._folder.draw(), self.policy
+        draw = self._folder.draw()
         drafts = decision(draw)
         if any(draft.body.get("belief", {}).get("trust", "human") in policy.quarantined for draft in drafts):
             drafts = drafts + asking.quarantine(self._state, policy, drafts, self.by, draw)

@@ -26,6 +26,7 @@ Keep = bool | tuple[str, ...]  # all kinds, none, or those that are named
 _WORDS = ("content", "session", "agent", "path", "id", "source_node")  # of an episode
 _WORDS_OF = attrgetter(*_WORDS)
 _NAMES = ("key", "about", "session", "agent", "path", "id", "source_node")
+_SAID = ("text", "reason", *_NAMES)
 _LISTS = ("evidence", "tags", "triple")
 _TREES = ("data", "views", "metadata")
 _OWN = ("ledger.", "snapshot", "erase")  # the ledger's own events have nobody's words
@@ -147,10 +148,10 @@ class Masker:
     def _may_hold(self, fields: Mapping[str, Any], reason: str) -> bool:
         if any(fields.get(name) for name in _TREES):
             return True
-        words = [reason, *(fields.get(name) for name in ("text", "reason", *_NAMES))]
+        words = [reason, *map(fields.get, _SAID)]
         for name in _LISTS:
             words += fields.get(name) or ()
-        return bool(find("\n".join([each for each in words if isinstance(each, str)])))  # one look is quicker
+        return bool(find("\n".join([each for each in words if each and isinstance(each, str)])))  # one look is quicker
 
     def _report(self, kinds: list[str]) -> None:
         if kinds:

@@ -119,7 +119,7 @@ class EpisodeStore:
             return Cleared(self._gate.borne_out(drafts))
 
         events = self._folder.ledger.write(decision)
-        return Episode.of(events[0]) if events else self._same(episode)
+        return episode.recorded_by(events[0]) if events else self._same(episode)
 
     def withheld(self, name: str, *, user: str | None = None) -> Distrust | None:
         """The distrust for which recall leaves an episode out, if there is one. Of several episodes, the first."""

@@ -574,17 +574,17 @@ class PageWriter:
 
     def __init__(self, files: PagesAt, *, is_on: bool) -> None:
         self.files, self._is_on = files, is_on
-        self._looked, self._spare, self._is_behind, self._count = time.monotonic(), _AT_ONCE, False, 0
+        self._looked, self._spare, self._is_behind = time.monotonic(), _AT_ONCE, False
+        self._waiting: list[Event] = []  # what the rows were not given yet
 
     def follow(self, events: Sequence[Event]) -> None:
         """Something was written: these events, or, if none are given, whatever is new."""
         if not self._is_on:
             return
-        self._count += len(events)
-        if self._count >= _MANY:  # whatever they are about: no write has to fold many, and none is too far behind
+        self._waiting += events
+        if len(self._waiting) >= _MANY:  # whatever they are about: no write has to fold many, none is too far behind
             with self._spent():
-                self.files.follow(events)
-            self._count = 0
+                self._lead_rows()
         if events and not any(event.op.startswith(_OF_PAGES) for event in events):
             return
         self._is_behind = True
@@ -601,15 +601,23 @@ class PageWriter:
     def look_at_all(self) -> None:
         """Words are erased: what people wrote on pages comes in before, and what was written at that very moment is
         looked at after."""
+        self._waiting = []
         if self.files.folder.is_there():
             self._go_on(everything=True)
 
     def _go_on(self, *, everything: bool = False) -> None:
         with self._spent(), suppress(OSError, TallystickError, sqlite3.Error):
             if self.files.ledger.writable and (everything or self.files.behind() <= FAR):
+                self._lead_rows()
                 with self.files.working():
                     Sync(self.files).run(None if everything else ())
         self._is_behind = False
+
+    def _lead_rows(self) -> None:
+        """Give the rows what they were not given yet, so that they need not read it in the ledger."""
+        events, self._waiting = sorted(self._waiting), []
+        if events:
+            self.files.follow(events)
 
     @contextmanager
     def _spent(self) -> Iterator[None]:

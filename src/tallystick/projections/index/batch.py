@@ -10,7 +10,8 @@ Nothing is fetched twice: what is missing is remembered as such. The caller owns
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,14 +29,20 @@ _TEXTS = (False, sql.ADD_TEXT, sql.ADD_LETTERS), (True, sql.ADD_ASIDE, sql.ADD_A
 Name = tuple[str, str, str, str]  # whose, "agent" or "about", as it was written, on which path
 
 
+@dataclass(slots=True)
+class Known:
+    """What one batch leaves to the next, if nobody else writes in between."""
+
+    names: set[Name] = field(default_factory=set)  # in the file for certain, so that they need not be written again
+    distrusts: list[Distrust] | None = None  # of everyone, once read
+    last_row: int | None = None  # of the blocks
+
+
 class WriteBatch:
     """The part of the index that is being changed."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, clock: ActiveHours, known: Container[Name] = frozenset()
-    ) -> None:
-        """`known` are names that the index has already."""
-        self._db, self.clock, self._known = connection, clock, known
+    def __init__(self, connection: sqlite3.Connection, clock: ActiveHours, known: Known | None = None) -> None:
+        self._db, self.clock, self._known = connection, clock, known or Known()
         self._blocks: dict[str, Block | None] = {}
         self._sources: dict[str, Source | None] = {}
         self._current: dict[str, Source | None] = {}  # ref → its open source
@@ -51,7 +58,6 @@ class WriteBatch:
         self._later: list[tuple[str, tuple[object, ...]]] = []  # statements to run at the end
         self.names: dict[Name, int] = {}  # → when it first came
         self.marked: set[str] = set()  # blocks whose fingerprints are kept already
-        self._distrusts: list[Distrust] | None = None  # of everyone, once read
 
     # -- fetching ----------------------------------------------------------------------------------------------------
 
@@ -120,18 +126,20 @@ class WriteBatch:
         return max(self.versions(ref).values(), key=lambda each: each.since_seq, default=None)
 
     def distrusts(self, user: str) -> list[Distrust]:
-        if self._distrusts is None:
-            every = self._db.execute(sql.DISTRUSTS).fetchall()
-            self._distrusts = [Distrust(user=whose, source=source, first=first) for whose, source, first in every]
-        return [each for each in self._distrusts if each.user == user] if self._distrusts else []
+        every = self._known.distrusts
+        if every is None:
+            found = self._db.execute(sql.DISTRUSTS).fetchall()
+            every = [Distrust(user=whose, source=source, first=first) for whose, source, first in found]
+            self._known.distrusts = every
+        return [each for each in every if each.user == user] if every else []
 
     def set_distrust(self, distrust: Distrust, *, is_on: bool) -> None:
         """Distrust a source from now on, or trust it again."""
         self.distrusts(distrust.user)
         key = (distrust.user, distrust.source)
-        self._distrusts = [each for each in self._distrusts or () if (each.user, each.source) != key]
+        every = [each for each in self._known.distrusts or () if (each.user, each.source) != key]
+        self._known.distrusts = [*every, distrust] if is_on else every
         if is_on:
-            self._distrusts.append(distrust)
             self.later(sql.SET_DISTRUST, *key, distrust.first)
         else:
             self.later(sql.DROP_DISTRUST, *key)
@@ -254,7 +262,7 @@ class WriteBatch:
 
     def add_name(self, user: str, what: str, as_written: str, path: str, seq: int) -> None:
         name = (user, what, as_written, path)
-        if name not in self._known:
+        if name not in self._known.names:
             self.names.setdefault(name, seq)
 
     def later(self, statement: str, *values: object) -> None:
@@ -271,8 +279,7 @@ class WriteBatch:
         """Write everything that changed, without full text if `rows_only`. The batch is finished after that."""
         self._write_blocks(rows_only)
         many = self._db.executemany
-        if self._new_sources:
-            many(sql.ADD_SOURCE, map(rows.source_row, self._new_sources))
+        sql.ADD_SOURCES.of(self._db, self._new_sources)
         if self._changed_sources:
             many(sql.SET_SOURCE, map(rows.source_change, self._changed_sources.values()))
         for name in self._cut:
@@ -289,26 +296,31 @@ class WriteBatch:
                 (user, name, what, as_written, path, seq)
                 for (user, what, as_written, path), seq in self.names.items() for name in called(as_written, what)
             ))  # fmt: skip
+            self._known.names.update(self.names)
         self._run_later()
 
     def _write_blocks(self, rows_only: bool) -> None:
         many, new, changed = self._db.executemany, self._new_blocks, self._changed_blocks.values()
         if new:
-            (last,) = self._db.execute(sql.LAST_ROW).fetchone()
-            many(sql.ADD_BLOCK, map(rows.block_row, new))
-            many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.until_seq, b.path) for b in new))
-            numbered = [] if rows_only else list(enumerate(new, (last or 0) + 1))
+            last = self._known.last_row
+            if last is None:
+                last = self._db.execute(sql.LAST_ROW).fetchone()[0] or 0
+            self._known.last_row = last + len(new)
+            sql.ADD_BLOCKS.of(self._db, new)
+            many(sql.ADD_LIFE, sorted((b.id, b.user, b.since_seq, b.path) for b in new))
+            numbered = [] if rows_only else list(enumerate(new, last + 1))
             for is_aside, add, add_letters in _TEXTS if numbered else ():  # in order: full text is slow to go back
                 if texts := [(row, block.content) for row, block in numbered if bool(block.path) == is_aside]:
                     many(add, texts)
                 if letters := [(row, spread(text)) for row, text in texts if has_no_spaces(text)]:
                     many(add_letters, letters)  # such scripts are indexed character by character
-            if numbered and (times := ((last or 0) + len(new)) // _MERGED - (last or 0) // _MERGED):
+            if numbered and (times := (last + len(new)) // _MERGED - last // _MERGED):
                 self._db.execute(sql.MERGE_TEXTS, (_PAGES * times,))
         if changed:
             many(sql.SET_BLOCK, map(rows.block_change, changed))
-            many(sql.SET_LIFE, [(block.until_seq, block.id) for block in changed])
             many(sql.DROP_TAGS, [(block.id,) for block in changed])
+        if ends := [block for block in (*new, *changed) if block.until_seq is not None or not block.is_new]:
+            many(sql.SET_LIFE, [(block.until_seq, block.id) for block in ends])
         if tags := sorted((block.id, tag) for block in [*new, *changed] for tag in block.tags()):
             many(sql.ADD_TAG, tags)
 

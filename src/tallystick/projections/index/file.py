@@ -13,7 +13,7 @@ import orjson
 
 from tallystick.projections.database import Difference, Stale, differing
 from tallystick.projections.index import fold, statements as sql
-from tallystick.projections.index.batch import Name, WriteBatch
+from tallystick.projections.index.batch import Known, WriteBatch
 from tallystick.projections.index.rows import Source
 from tallystick.projections.index.schema import CONFIG, FRAMES, ROWS, SCHEMA, TABLES
 from tallystick.projections.index.segmentation import has_no_spaces, spread
@@ -46,7 +46,7 @@ class IndexFile(TableSet):
         self, path: Path | str | sqlite3.Connection, *, making: bool = False, rows_only: bool = False,
         writable: bool = True,
     ) -> None:  # fmt: skip
-        self._names: set[Name] = set()  # in the file for certain, so that they need not be written again
+        self._left, self._known = NOTHING, Known()  # where this process stopped writing, and what it knows since
         self._number = 0
         self.times = Times()  # the times in it that are doubted, as the caller knows them
         self.ledger: LedgerView | None = None  # what it serves is compared with this; None: with nothing
@@ -65,19 +65,10 @@ class IndexFile(TableSet):
         is_ours = row is not None and row[0] == SHAPE and row[1] >= 0
         number, since, *clock = orjson.loads(row[3]) if row and is_ours else (0, 0)
         if number != self._number:  # somebody has rebuilt it
-            self._number, self._names = number, set()
+            self._number, self._left, self._known = number, NOTHING, Known()
         if row is None or row[1] < 0:
             return NOTHING
         return Bookmark(row[1], row[2], row[0], ActiveHours(*clock), since)
-
-    def catch_up(
-        self, events: Iterable[Event], *, mark: Bookmark | None = None, expected: Bookmark | None = None
-    ) -> Bookmark:  # fmt: skip
-        try:
-            return super().catch_up(events, mark=mark, expected=expected)
-        except BaseException:
-            self._names = set()
-            raise
 
     def _read_on(self, before: Bookmark, events: Iterator[Event]) -> Bookmark:
         for chunk in _portions(event for event in events if event.seq > before.seq):
@@ -89,13 +80,14 @@ class IndexFile(TableSet):
         return before
 
     def _taken(self, chunk: list[Event], before: Bookmark) -> Bookmark:
-        batch = WriteBatch(self.db, before.clock, self._names)
+        known, self._known = self._known if before == self._left else Known(), Known()  # if it fails, nothing is known
+        batch = WriteBatch(self.db, before.clock, known)
         if len(chunk) > 1:
             batch.fetch(fold.names_in(chunk), fold.addresses_in(batch, chunk))
         clock = self._apply(batch, chunk)
-        self._names.update(batch.names)
         mark = Bookmark(chunk[-1].seq, chunk[-1].hash, SHAPE, clock, before.since)
         self._save(mark)
+        self._left, self._known = mark, known
         return mark
 
     def take(self, events: Iterable[Event]) -> None:

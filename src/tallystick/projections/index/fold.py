@@ -484,8 +484,9 @@ def _see(batch: WriteBatch, source: Source, wanted: int, seq: int) -> bool:
 
 
 def _see_again(batch: WriteBatch, seq: int, source: Source) -> None:
-    """Decide again who sees the versions of this belief: somebody may not be trusted."""
-    _settle(batch, seq, _look_again(batch, [source.ref], source.user, seq), "superseded")
+    """Decide again who sees the versions of this belief, if somebody is not trusted."""
+    if batch.distrusts(source.user):
+        _settle(batch, seq, _look_again(batch, [source.ref], source.user, seq), "superseded")
 
 
 def _set_trust(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:

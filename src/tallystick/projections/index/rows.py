@@ -135,9 +135,9 @@ class Source:
 
     def proved(self) -> float:
         """Its confidence after use: the share of supporting evidence in all evidence."""
-        bad = 0.0 if is_constitutional(self.kind, self.tags) else self.bad
-        if not self.good and not bad:
+        if not self.good and not self.bad:
             return self.confidence
+        bad = 0.0 if is_constitutional(self.kind, self.tags) else self.bad
         return (self.confidence * FAITH + self.good) / (FAITH + self.good + bad)
 
 
@@ -211,7 +211,7 @@ class Block:
         for source in self._speaking():
             if source.tags:
                 found.update(dict.fromkeys(orjson.loads(source.tags)))
-        return sorted(found)
+        return sorted(found) if found else []
 
     def settle(self, seq: int, reason: str | None) -> bool:
         """Derive the block's state after event `seq` from its sources; True if that archived it."""
@@ -223,14 +223,12 @@ class Block:
         speaking = self._speaking()
         self.status = "inbox" if speaking[0].is_kept_out else "active"
         self.archive_reason = self.until_seq = None
-        self.confidence = max([source.proved() for source in speaking])
+        self.confidence = max(map(Source.proved, speaking))
         self.decay_lambda = min([source.decay for source in speaking])
         return False
 
 
-source_row: Callable[[Source], tuple[object, ...]] = attrgetter(*Source.__slots__[:-1])
 source_change: Callable[[Source], tuple[object, ...]] = attrgetter(*SOURCE_STATE, "id")
-block_row: Callable[[Block], tuple[object, ...]] = attrgetter(*Block.__slots__[:5], *BLOCK_STATE)
 block_change: Callable[[Block], tuple[object, ...]] = attrgetter(*BLOCK_STATE, "id")
 tie_row: Callable[[Tie], tuple[object, ...]] = attrgetter(*Tie.__slots__)
 

@@ -10,6 +10,11 @@ not know.
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import compress, groupby
+from operator import attrgetter
+
 from tallystick.projections.index.rows import BLOCK_STATE, OFTEN, SOURCE_STATE, Block, Source, Tie
 
 _BLOCK = ", ".join((*Block.__slots__[:5], *BLOCK_STATE))
@@ -70,12 +75,35 @@ def _visible(s: str = "index_sources") -> str:
 
 # -- writing ----------------------------------------------------------------------------------------------------------
 
+
+class Insertion:
+    """Adds rows to a table, in their order. What is NULL is left out: to bind that takes longer than any value."""
+
+    def __init__(self, table: str, columns: Sequence[str], kind: type) -> None:
+        self._table, self._columns = table, columns
+        self._nullable = tuple(name for name in columns if "None" in kind.__annotations__[name])
+        self._may_be_null = attrgetter(*self._nullable)
+        self._made: dict[tuple[bool, ...], tuple[str, attrgetter[tuple[object, ...]]]] = {}  # by what is NULL
+
+    def of(self, db: sqlite3.Connection, rows: Iterable[object]) -> None:
+        for nulls, some in groupby(rows, lambda row: tuple([value is None for value in self._may_be_null(row)])):
+            statement, values = self._made.get(nulls) or self._make(nulls)
+            db.executemany(statement, map(values, some))
+
+    def _make(self, nulls: tuple[bool, ...]) -> tuple[str, attrgetter[tuple[object, ...]]]:
+        absent = set(compress(self._nullable, nulls))
+        names = [name for name in self._columns if name not in absent]
+        statement = f"INSERT INTO {self._table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+        made = self._made[nulls] = statement, attrgetter(*names)
+        return made
+
+
 BLOCKS = f"""
     SELECT {_BLOCK}, user, since_seq, until_seq, path FROM blocks JOIN index_lives ON id = block_id
     WHERE id IN (SELECT value FROM json_each(?))"""
-ADD_BLOCK = f"INSERT INTO blocks ({_BLOCK}) VALUES ({', '.join('?' * 12)})"
+ADD_BLOCKS = Insertion("blocks", (*Block.__slots__[:5], *BLOCK_STATE), Block)
 SET_BLOCK = f"UPDATE blocks SET {' = ?, '.join(BLOCK_STATE)} = ? WHERE id = ?"
-ADD_LIFE = f"INSERT {_insert('index_lives', 5)}"
+ADD_LIFE = "INSERT INTO index_lives (block_id, user, since_seq, path) VALUES (?, ?, ?, ?)"
 SET_LIFE = "UPDATE index_lives SET until_seq = ? WHERE block_id = ?"
 ADD_TAG = f"INSERT {_insert('block_tags', 2)}"
 DROP_TAGS = "DELETE FROM block_tags WHERE block_id = ?"
@@ -93,7 +121,7 @@ SOURCES_OF_REFS = f"{VERSIONS_OF_REFS} AND until_seq IS NULL"
 SOURCES_OF_BLOCKS = f"""
     SELECT {_SOURCE} FROM index_sources WHERE block_id IN (SELECT value FROM json_each(?))
     AND (until_seq IS NULL OR sight = 3)"""
-ADD_SOURCE = f"INSERT {_insert('index_sources', 38)}"
+ADD_SOURCES = Insertion("index_sources", Source.__slots__[:-1], Source)
 SET_SOURCE = f"UPDATE index_sources SET {' = ?, '.join(SOURCE_STATE)} = ? WHERE id = ?"
 LEAD = "UPDATE index_sources SET ref = ?, key = coalesce(key, ref), own_ref = coalesce(own_ref, ref) WHERE ref = ?"
 ADD_NAME = f"INSERT OR IGNORE {_insert('index_names', 6)}"

@@ -44,7 +44,7 @@ class StateFile:
     """The rows of a state in a folder. The ledger's lock says who may write, and `StateStore` what calls promise."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.tables = path, TablesInSqlite()
+        self.path, self._name, self.tables = path, os.fspath(path), TablesInSqlite()
         self._db: sqlite3.Connection | None = None
         self._inode = -1  # of the file that is attached; -1: none is, or a temporary one
         self._version = -1  # SQLite's own, which rises when others write
@@ -80,7 +80,7 @@ class StateFile:
 
     def _is_in_place(self) -> bool:
         """True if the file is the one that is attached. SQLite does not notice changes of one that it has as fixed."""
-        is_same = self._db is not None and self._inode == inode_of(self.path)
+        is_same = self._db is not None and self._inode == inode_of(self._name)
         if not is_same or self._fixed is None:
             return is_same
         return self._fixed == _stamp(self.path) and not os.path.exists(f"{self.path}-wal")
@@ -250,6 +250,10 @@ class StateFile:
             self.tables.is_bad = True
             return False
 
+    @property
+    def is_pinned(self) -> bool:
+        return self._db is not None and self._db.in_transaction
+
     def unpin(self) -> None:
         if self._db is not None and self._db.in_transaction:
             try:
@@ -270,7 +274,7 @@ class StateFile:
 
     def save(self, position: Position | None, events: Sequence[Event] = (), after: str = "") -> None:
         is_idle = position is None and not self.followers
-        if self._db is None or is_idle or self.is_bad:
+        if self._db is None or is_idle or self.tables.is_bad:
             return
         sets = list(enumerate(self.followers)) if events and self._inode >= 0 else []
         with suppress(sqlite3.Error, OSError):

@@ -30,7 +30,7 @@ class TableAt(RowTable[V]):
 
     def history(self, key: Key) -> list[V]:
         steps = self._table.steps_of(key)
-        return [step.value for step in steps if step.since <= self._last and step.value is not GONE]
+        return [value for since, value, _ in steps if since <= self._last and value is not GONE]
 
 
 class TablesAt(RowTables):
@@ -60,13 +60,13 @@ class _ChangedAt(Mapping[str, Any]):
         self._steps, self._last = steps, last
 
     def __getitem__(self, name: str) -> Any:
-        for step in reversed(self._steps[name]):
-            if step.since <= self._last:
-                return step.value
+        for since, value, _ in reversed(self._steps[name]):
+            if since <= self._last:
+                return value
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name, steps in self._steps.items() if steps[0].since <= self._last)
+        return (name for name, steps in self._steps.items() if steps[0][0] <= self._last)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

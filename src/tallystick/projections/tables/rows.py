@@ -32,7 +32,7 @@ _NEXT = chr(ord(SEPARATOR) + 1)
 _BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
-_CACHED = 20_000  # rows
+_CACHED, _FEW = 20_000, 1000  # rows: that are kept, and that are kept when they are written
 
 _MOVED_AWAY = "-1"
 
@@ -44,15 +44,8 @@ Change = tuple[Number, str, bytes | None, str | None, int | None]  # of a table:
 Recorded = Callable[[Iterable[int]], Mapping[int, Event | None]]  # the events of these numbers; see `LedgerReader`
 
 
-class Step(NamedTuple):
-    """The value that a row has from an event on, and the events that it follows from."""
-
-    since: int
-    value: Any
-    seqs: str = ""
-
-
-_REWRITE = Step(-2, GONE)  # before the steps of a row whose history is written again: whatever there is of it goes
+Step = tuple[int, Any, str]  # since which event a row has a value, the value, and the events that it follows from
+_REWRITE: Step = (-2, GONE, "")  # before the steps of a row whose history is written again: whatever is there goes
 
 
 class Database(Protocol):
@@ -226,8 +219,8 @@ class RowTable(WithoutPast[V]):
         return next((seqs or "" for _, _, seqs, _ in self._owner.database.by_key(self.number, [name])), "")
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
-        if self._owner.undo is not None:
-            self._owner.undo.append((self, name, (self.changed.get(name, UNKNOWN), self.seqs.get(name, ""))))
+        if (undo := self._owner.undo) is not None:
+            undo.append((self, name, self.changed.get(name, UNKNOWN), self.seqs.get(name, "")))
         self._put(name, value, seqs)
 
     def _put(self, name: str, value: Any, seqs: str) -> None:
@@ -238,8 +231,7 @@ class RowTable(WithoutPast[V]):
         if self.agrees:
             self.seqs[name] = seqs
 
-    def put_back(self, name: str, before: Any) -> None:
-        value, seqs = before
+    def put_back(self, name: str, value: Any, seqs: str = "") -> None:
         if value is UNKNOWN:
             self.changed.pop(name, None)
             self.seqs.pop(name, None)
@@ -327,18 +319,19 @@ class KeptTable(RowTable[V]):
 
     def _change(self, name: str, value: Any, seqs: str = "") -> None:
         event, undo, steps = self._owner.event, self._owner.undo, self.steps.get(name, ())
-        step = Step(event.seq if event else -1, value, seqs)
+        since = event.seq if event else -1
         if undo is not None:
             undo.append((self, name, steps))
-        if steps and steps[-1].since == step.since:
+        if steps and steps[-1][0] == since:
             steps = steps[:-1]
-        self.steps[name] = (*steps, step) if steps else (step,)
+        self.steps[name] = (*steps, (since, value, seqs))
         self._put(name, value, seqs)
 
-    def put_back(self, name: str, before: Any) -> None:
-        super().put_back(name, before[-1][1:] if before else (UNKNOWN, ""))
-        self.steps[name] = before
-        if not before:
+    def put_back(self, name: str, value: Any, _: str = "") -> None:
+        """The value before is that of the steps."""
+        super().put_back(name, *value[-1][1:] if value else (UNKNOWN, ""))
+        self.steps[name] = value
+        if not value:
             del self.steps[name]
 
     def steps_of(self, key: Key) -> tuple[Step, ...]:
@@ -347,31 +340,31 @@ class KeptTable(RowTable[V]):
         fresh = self.steps.get(name, ())
         if fresh[:1] == (_REWRITE,):
             return fresh[1:]
-        found, end, rows = list[Step](), _REWRITE.since, self._owner.database.steps(self.number, name)
+        found, end, rows = list[Step](), _REWRITE[0], self._owner.database.steps(self.number, name)
         values = self._values([row[:4] for row in rows], is_past=True)
         for (*_, seqs, since, until), value in zip(rows, values, strict=True):
             if found and since > end:
-                found.append(Step(end, GONE))
-            found.append(Step(since, value, seqs or ""))
+                found.append((end, GONE, ""))
+            found.append((since, value, seqs or ""))
             end = since if until is None else until
-        if found and end > found[-1].since:
-            found.append(Step(end, GONE))
-        return (*found, *(step for step in fresh if step.since > end))
+        if found and end > found[-1][0]:
+            found.append((end, GONE, ""))
+        return (*found, *(step for step in fresh if step[0] > end))
 
     def history(self, key: Key) -> list[V]:
-        return [step.value for step in self.steps_of(key) if step.value is not GONE]
+        return [value for _, value, _ in self.steps_of(key) if value is not GONE]
 
     def ever(self, *prefix: str) -> list[Key]:
         low, high = _bounds(prefix, "")
         names = dict.fromkeys(self._owner.database.ever(self.number, low, high))
         for name, steps in self.steps.items():
-            if low <= name < high and any(step.value is not GONE for step in steps):  # else nothing was there to drop
+            if low <= name < high and any(value is not GONE for _, value, _ in steps):  # else nothing was there to drop
                 names[name] = None
         return [decoded(name) for name in names]
 
     def erase(self, key: Key, gone: Callable[[V], bool] | None = None) -> None:
         name, steps = encoded(key), self.steps_of(key)
-        rest = [Step(one.since, GONE) if one.value is GONE or not gone or gone(one.value) else one for one in steps]
+        rest = [(one[0], GONE, "") if one[1] is GONE or not gone or gone(one[1]) else one for one in steps]
         if rest != list(steps):
             if self._owner.undo is not None:
                 self._owner.undo.append((self, name, self.steps.get(name, ())))
@@ -385,7 +378,7 @@ class KeptTable(RowTable[V]):
         rewritten = [(number, name) for name, steps in self.steps.items() if steps[0] is _REWRITE]
         kept = [
             (number, name, None if value is GONE else dump(value), seqs or None, since)
-            for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE.since
+            for name, steps in self.steps.items() for since, value, seqs in steps if since > _REWRITE[0]
         ]  # fmt: skip
         return Writes(rewritten, kept, [], [(number, name) for name, value in self.changed.items() if value is GONE])
 
@@ -474,11 +467,13 @@ class RowTables(Undo):
 
     def written(self, position: Position | None) -> None:
         """What was not written is in the database now, and belongs to that position."""
-        for table in self.dirty.values():
-            self._cached += len(table.changed)
-            table.known.update(table.changed)
+        count = sum(len(table.changed) for table in self.dirty.values())
+        if count <= _FEW:  # of many, hardly any are asked for again
+            for table in self.dirty.values():
+                table.known.update(table.changed)
         self._clean()
-        if self._cached > _CACHED:
+        self._cached += count
+        if count > _FEW or self._cached > _CACHED:
             self.forget()
         self.position = position
 

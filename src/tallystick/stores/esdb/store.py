@@ -85,19 +85,19 @@ class ChronoStore:
         if self.recursion_depth:
             record.recursion_depth = self.recursion_depth
         folder, fields = self.folder, record.to_fields()
-        return self._written(record.id, lambda: decide.put(folder.state, fields, folder.draw()))
+        return self._written(folder, record.id, lambda: decide.put(folder.state, fields, folder.draw()))
 
     def delete(self, record_id: str) -> WalEvent | None:
         """Tombstone a record, and return the event; None if there never was one. The log keeps it, `query` does not."""
-        state = self.folder.state
+        folder = self.folder
         try:
-            return self._written(record_id, lambda: decide.tombstone(state, record_id))
+            return self._written(folder, record_id, lambda: decide.tombstone(folder.state, record_id))
         except NotFound:
             return None
 
-    def _written(self, record_id: str, drafts: Callable[[], list[Draft]]) -> WalEvent:
+    def _written(self, folder: OpenFolder, record_id: str, drafts: Callable[[], list[Draft]]) -> WalEvent:
         """Write the drafts, and return the event of the record."""
-        folder, before = self.folder, self.folder.ledger.head
+        before = folder.ledger.head
 
         def decided() -> list[Draft]:
             nonlocal before

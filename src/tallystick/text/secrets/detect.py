@@ -20,6 +20,8 @@ _NAMED = ("pass", "pw", "secret", "token", "key", "contrase", "credential", "wac
           "recovery", "backup code", "sessid=", "sessionid=", "connect.sid=")  # fmt: skip
 _WORDS = (*_NAMED, "bearer", "authoriz", "cookie", "://", "curl", "wget")
 _CARDS = ("cvv", "cvc", "cid", "pin", "security code", "verification")
+_SHAPES = b"x" * 9 + b" " * 5 + b"x" * 14 + b" " * 5 + b"x" * 15 + b"0" * 10 + b"x" * 198  # of each byte
+_CARD = re.compile(r"(?:cvv|cvc|cid|pin)(?<![a-z]...)|security code|verification")
 _DIGITS = re.compile(r"\d{4}[ -]?\d{4}", re.ASCII)
 _NUMBER, _CODE = 8, 3  # digits: no number of a card is shorter, and no code of one
 _ROUNDS = 8
@@ -48,7 +50,8 @@ def find(text: str) -> list[Secret]:
     """The secrets in a text, in their order. They do not overlap."""
     if not may_hold(text):
         return []  # so it is with nearly every text, and that takes little time
-    low, is_long = text.lower(), _is_long(text)
+    low, shape = text.lower(), _shape_of(text)
+    is_long = _is_long(text, shape)
     from tallystick.text.secrets import patterns  # most commands never need them
 
     if "[secret: " in text:
@@ -57,7 +60,7 @@ def find(text: str) -> list[Secret]:
     spans += patterns.passed_on(text, low)
     if _DIGITS.search(text):
         spans += patterns.cards(text)
-    if _count_digits(text) >= _CODE and _has(_CARDS, low):
+    if shape.count(b"0") >= _CODE and _names_card(text, low):
         spans += patterns.codes(text)
     if _has(_NAMED, low):
         spans += patterns.stated(text)
@@ -66,17 +69,25 @@ def find(text: str) -> list[Secret]:
 
 def may_hold(text: str) -> bool:
     """Whether there may be a secret in a text, or in one of several that are joined by newlines. Takes little time."""
-    low, digits = text.lower(), _count_digits(text)
+    low, shape = text.lower(), _shape_of(text)
+    digits = shape.count(b"0")
     has_number = digits >= _NUMBER and _DIGITS.search(text) is not None
-    return has_number or (digits >= _CODE and _has(_CARDS, low)) or _has(_WORDS, low) or _is_long(text)
+    return has_number or (digits >= _CODE and _names_card(text, low)) or _has(_WORDS, low) or _is_long(text, shape)
 
 
-def _count_digits(text: str) -> int:
-    return len(data := text.encode("utf-8", "replace")) - len(data.translate(None, b"0123456789"))
+def _names_card(text: str, low: str) -> bool:
+    return _has(_CARDS, low) and (not text.isascii() or _CARD.search(low) is not None)
 
 
-def _is_long(text: str) -> bool:
-    return len(text) >= _LONG and max(map(len, text.split()), default=0) >= _LONG
+def _shape_of(text: str) -> bytes:
+    """A text with 0 for each digit, a space for each one, and x for every other byte."""
+    return text.encode("utf-8", "replace").translate(_SHAPES)
+
+
+def _is_long(text: str, shape: bytes) -> bool:
+    if text.isascii():
+        return b"x" * _LONG in shape.replace(b"0", b"x")
+    return max(map(len, text.split()), default=0) >= _LONG
 
 
 def _has(words: tuple[str, ...], text: str) -> bool:
