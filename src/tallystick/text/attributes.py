@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from tallystick.text.recall_words import STOP, stem, words
+from tallystick.text.recall_words import STOP, spelled, stem, words
 
 VERSION = 1  # of these rules; what they found is recorded with it
 LONGEST = 600  # characters: a longer text is not read
@@ -36,6 +36,15 @@ _VALUE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in (
     ("version", r"\b(?:\d+\.\d+(?:\.\d+)+|v\d+(?:\.\d+)*)\b"),
     ("number", rf"\b(?:\d[\d,.]*\d|\d+|{_NUMBERS})\b"),
 )), re.IGNORECASE)  # fmt: skip
+_DIGIT = re.compile(r"\d")
+_SPELLED = frozenset(  # every value has one of these, or a digit
+    [*_NUMBERS.split("|"), "noon", "midnight", "half"]
+    + [
+        day + ending
+        for day in "mon tue tues wed wednes thu thurs fri sat satur sun".split()  # noqa: SIM905
+        for ending in ("", "s", "day", "days")
+    ]
+)
 _ALIKE = frozenset({"money", "number", "version"})  # 4.20 may be any of them
 _NUMBERED = re.compile(  # what has a number instead of a name
     r"\b(?:room|invoice|ticket|order|no|nr|number|pr|issue|gate|platform|bay|bus|line|flat|house|page|chapter|drawer|shelf"
@@ -100,7 +109,8 @@ class Change(NamedTuple):
 
 
 def read(text: str) -> Attributes:
-    if len(text) > LONGEST or _PASSING.search(text):
+    has_any = _DIGIT.search(text) or not _SPELLED.isdisjoint(spelled(text))
+    if len(text) > LONGEST or not has_any or _PASSING.search(text):
         return Attributes([], frozenset(), False, frozenset())
     ends = [0, *(match.end() for match in _CLAUSE.finditer(text)), len(text)]
     values, numbered = list[Value](), set[tuple[str, str]]()
@@ -115,8 +125,8 @@ def read(text: str) -> Attributes:
         last = min(end for end in ends if end >= match.end())
         clause, said = text[first:last], match[0].rstrip()
         place, names = (match.start(), match.start() + len(said)), frozenset(_NAMES.findall(_VALUE.sub(" ", clause)))
-        before, spelled = _stems(text[first : match.start()]), frozenset(words(_VALUE.sub(" ", clause)))
-        values.append(Value(match.lastgroup or "", said.lower(), place, _stems(clause), before, names, spelled))
+        before, as_said = _stems(text[first : match.start()]), frozenset(words(_VALUE.sub(" ", clause)))
+        values.append(Value(match.lastgroup or "", said.lower(), place, _stems(clause), before, names, as_said))
     return Attributes(values, _stems(text), _CHANGE.search(text) is not None, frozenset(numbered))
 
 

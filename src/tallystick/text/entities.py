@@ -6,6 +6,7 @@ Only what is said outright counts, and only English is read. Whatever stays open
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from tallystick.text.aliases import CAPITAL, NO_NAME, RELATIONS
@@ -104,9 +105,10 @@ _SURNAME = r"(?: [A-Z][\w'’-]+)?"
 
 
 _EQUALS = re.compile(rf"(?:[Tt]he )?(?P<name>{_NAME}|[a-z][\w-]+(?: [a-z][\w-]+)?) = (?=[^\W\d])")
-_WITHIN = (  # a sentence, after a word that is no name; no quotation begins right before
-    r"(?<![^\s(])(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof)\.?|[^\WA-ZÀ-Þ][^\s.!?:]*[^\s.!?:\"'‘“(]?) {}(?!\w)"
+_WITHIN = re.compile(  # the end of a sentence's beginning: a word that is no name; no quotation begins right after it
+    r"(?<![^\s(])(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof)\.?|[^\WA-ZÀ-Þ][^\s.!?:]*[^\s.!?:\"'‘“(]?) \Z"
 )
+_LONGEST_WORD = 40
 
 
 class Subject(NamedTuple):
@@ -136,7 +138,23 @@ def subject_of(text: str) -> Subject:
 
 def is_name_in(name: str, text: str) -> bool:
     """True if a statement uses a word as a name: it has a capital where other words have none."""
-    return name[:1].isupper() and re.search(_WITHIN.format(re.escape(name)), text) is not None
+    return name[:1].isupper() and any(
+        _WITHIN.search(text, max(0, place - _LONGEST_WORD), place) for place in _places(name, text)
+    )
+
+
+def is_word_in(word: str, text: str) -> bool:
+    return any(True for _ in _places(word, text))
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    """Where a word, or several, stands in a text as it is written."""
+    place = text.find(word)
+    while place >= 0:
+        end = place + len(word)
+        if not (text[end : end + 1].isalnum() or text[place - 1 : place].isalnum()):
+            yield place
+        place = text.find(word, end)
 
 
 def of_oneself(text: str) -> str:

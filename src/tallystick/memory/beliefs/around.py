@@ -7,7 +7,6 @@ write waits for it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -16,7 +15,7 @@ import orjson
 
 from tallystick.records.belief import Belief, Statement
 from tallystick.state.beliefs import CurrentVersion
-from tallystick.text.entities import is_name_in, kind_in
+from tallystick.text.entities import is_name_in, is_word_in, kind_in
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -117,7 +116,7 @@ class Surroundings:
         speaks, texts = self._glance(lambda file: _with_word(file, statement, name)) or (False, [])
         if not speaks and not any(is_name_in(name, text) for text in texts):
             return ""
-        if any(re.search(rf"\b{re.escape(name.lower())}\b", text) for text in texts):
+        if any(is_word_in(name.lower(), text) for text in texts):
             return ""
         kinds = [kind for text in (statement.text, *texts) if (kind := kind_in(name, text)) != "topic"]
         return "person" if speaks or "person" in kinds else next(iter(kinds), "topic")
@@ -149,16 +148,14 @@ def _with_values(file: IndexFile, text: str, scope: Scope) -> tuple[list[str], M
 def _with_word(file: IndexFile, statement: Statement, name: str) -> tuple[bool, list[str]]:
     """Whether somebody of that name speaks, and what else has that word, as far as it is current and visible."""
     from tallystick.projections.index import statements as sql
-    from tallystick.projections.index.search import Scope, search
+    from tallystick.projections.index.search import Scope, said_with
 
     scope = Scope(statement.user, path=statement.path)
     if scope.is_nobodys():
         return False, []
     asked = scope.user, orjson.dumps([name.casefold()]).decode(), scope.paths, scope.values()["at"]
     speaks = any(what == "agent" for _, what, _ in file.db.execute(sql.NAMES, asked))
-    blocks = orjson.dumps([each.block for each in search(file, name.split(), scope, _FEW)]).decode()
-    texts = (row[1] for row in file.db.execute(sql.FREE, (blocks,)))
-    return speaks, [text for text in texts if name.casefold() in text.casefold()]
+    return speaks, said_with(file, name, scope, _FEW) if name[:1].isupper() else []
 
 
 def _says(held: CurrentVersion, text: str) -> bool:

@@ -247,6 +247,15 @@ def rarity(
     return [math.log(1 + max(total - count + 0.5, 0.5) / (count + 0.5)) for count in (max(each, 1) for each in counts)]
 
 
+def said_with(index: IndexFile, name: str, scope: Scope, limit: int) -> list[str]:
+    """The newest contents of the main line with these words in a row."""
+    words = " ".join(WORD.findall(name))
+    if not words or scope.is_nobodys():
+        return []
+    values = {"words": _quoted(words), "limit": limit, **scope.values()}
+    return [text for (text,) in index.db.execute(sql.SAID_WITH, values)]
+
+
 def _is_counted(total: int, user: str) -> bool:
     return total <= _COUNTED and is_encodable(user)
 

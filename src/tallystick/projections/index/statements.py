@@ -206,6 +206,10 @@ _HITS_VISIBLE = """
 TEXT_HITS_VISIBLE, LETTER_HITS_VISIBLE, ASIDE_HITS_VISIBLE, ASIDE_LETTER_HITS_VISIBLE = (
     _HITS_VISIBLE.format(f"index_{table}", _visible()) for table in ("texts", "letters", "asides", "aside_letters")
 )
+SAID_WITH = f"""
+    SELECT blocks.content FROM index_texts JOIN blocks ON index_texts.rowid = blocks.rowid WHERE index_texts MATCH :words
+    AND EXISTS (SELECT * FROM index_sources WHERE index_sources.block_id = blocks.id AND {_visible()})
+    ORDER BY index_texts.rowid DESC LIMIT :limit"""
 COUNTS = "SELECT term, doc FROM index_terms WHERE term IN (SELECT value FROM json_each(?))"
 COUNT_OF = "SELECT count(*) FROM index_lives WHERE user = ? AND since_seq <= ? AND path = ''"
 COUNT_WITH = """
