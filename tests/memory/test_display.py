@@ -114,6 +114,7 @@ CALLS = {
     "get": lambda m: m.get("ana"),
     "history": lambda m: m.history("ana"),
     "invalidate": lambda m: m.invalidate("ana", EVIL),
+    "links": lambda m: m.links("ana"),
     "log": lambda m: m.log(),
     "marks": lambda m: m.marks("ana"),
     "observe": lambda m: m.observe(EVIL),

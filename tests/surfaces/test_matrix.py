@@ -517,7 +517,7 @@ READS = """
     folder is_shown settings_text
     ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
     ledger.is_doubted ledger.pin_path ledger.proof ledger.size
-    ledger.verifier_key ledger.verify log log_page content_version mark_withheld marks masked matrix
+    ledger.verifier_key ledger.verify links log log_page content_version mark_withheld marks masked matrix
     pages.folder
     pages.compactions pages.get_schema
     pages.list pages.name_of pages.read pages.recent pages.search paths.all paths.conflicts paths.get paths.named

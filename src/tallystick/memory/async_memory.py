@@ -325,6 +325,7 @@ class AsyncMemory(_Awaited):
     import_from = _call(Memory.import_from)
     invalidate = _call(Memory.invalidate)
     is_shown = _call(Memory.is_shown)
+    links = _call(Memory.links)
     log = _stream(Memory.log)
     log_page = _call(Memory.log_page)
     marks = _call(Memory.marks)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tallystick.memory.facts.store import FactService
     from tallystick.memory.recall.evaluate import Questioned
     from tallystick.records.belief import Change, Version, Why
+    from tallystick.records.entity import Link
     from tallystick.records.evaluation import Verdicts
     from tallystick.records.recall import FilledFrame, RecallResult, Replayed
     from tallystick.records.status import LogPage, Status
@@ -144,6 +145,12 @@ class ReadableMemory:
         with self._folder.known() as known:
             held = known.get(name, user=self._user(user), path=path)
             return self._folder.marks_of(held.body()["id"], path)
+
+    def links(self, name: str, *, user: str | None = None, path: str = "") -> list[Link]:
+        """The known entities that a belief or an episode is about, names or means, the surest first."""
+        from tallystick.memory.beliefs.links import links_of
+
+        return links_of(self._context, self.episodes, name, self._user(user), path)
 
     related = forward("_feedback", FeedbackService.related)
     similar = forward("_remember", RememberService.similar)

@@ -161,6 +161,19 @@ def must_say_something(said: object) -> None:
         raise Refused("an observation must not be empty; leave it out", "required")
 
 
+@dataclass(frozen=True, slots=True)
+class Link(Displayable):
+    """An entity that a statement is about, names, or means by a word such as "she"."""
+
+    entity: str
+    said: str  # the word or words that mean it; empty: nobody says so, it is filed under it
+    sure: float  # from 0 to 1
+    why: str  # about, named, other name, first name, speaker, pronoun
+
+    def __str__(self) -> str:
+        return f"{self.entity} ({self.said!r}, {self.why}, {self.sure:.0%} sure)" if self.said else self.entity
+
+
 class ProposedMerge(NamedTuple):
     """A pending proposal that two nodes are the same thing."""
 

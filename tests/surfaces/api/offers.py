@@ -11,6 +11,7 @@ SERVED = {  # a call, and the operations that make it
     "masked": ("remember", "observe"),
     "observe": ("observe",), "outcome": ("outcome",), "recall": ("recall", "recall_by_query"),
     "relate": ("relate_memories",), "related": ("belief_related",), "marks": ("belief_related",),
+    "links": ("belief_related",),
     "remember": ("remember",),
     "replay": ("replay",), "revise": ("revise",), "show": ("get_belief",),
     "sources": ("list_sources",), "status": ("status",), "trouble": ("status",), "restore_trust": ("restore_trust",),

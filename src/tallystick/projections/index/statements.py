@@ -207,7 +207,8 @@ TEXT_HITS_VISIBLE, LETTER_HITS_VISIBLE, ASIDE_HITS_VISIBLE, ASIDE_LETTER_HITS_VI
     _HITS_VISIBLE.format(f"index_{table}", _visible()) for table in ("texts", "letters", "asides", "aside_letters")
 )
 SAID_WITH = f"""
-    SELECT blocks.content FROM index_texts JOIN blocks ON index_texts.rowid = blocks.rowid WHERE index_texts MATCH :words
+    SELECT blocks.content FROM index_texts JOIN blocks ON index_texts.rowid = blocks.rowid
+    WHERE index_texts MATCH :words
     AND EXISTS (SELECT * FROM index_sources WHERE index_sources.block_id = blocks.id AND {_visible()})
     ORDER BY index_texts.rowid DESC LIMIT :limit"""
 COUNTS = "SELECT term, doc FROM index_terms WHERE term IN (SELECT value FROM json_each(?))"
@@ -292,6 +293,10 @@ WITH_TAGS = f"SELECT block_id, tags FROM index_sources WHERE tags IS NOT NULL AN
 NAMES = """
     SELECT name, what, as_written FROM index_names WHERE user = ? AND name IN (SELECT value FROM json_each(?))
     AND path IN (SELECT value FROM json_each(?)) AND since_seq <= ?"""
+SAID_LAST = f"""
+    SELECT content, about, index_sources.agent FROM index_sources JOIN blocks ON blocks.id = block_id
+    WHERE index_sources.session = :session AND index_sources.session != '' AND index_sources.since_seq < :before
+    AND {_visible()} ORDER BY index_sources.since_seq DESC LIMIT 1"""
 
 # The turns right before and after some turns of their sessions, and whether the reader may see each. A session without
 # a name is none. Wanted are triples: a name to answer by, the session, the event.

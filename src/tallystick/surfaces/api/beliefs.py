@@ -302,8 +302,11 @@ def belief_dependents(memory: Memory, name: Name, path: OfPath = "") -> Any:
 @looking.get("/v1/beliefs/{name:path}/related", models.Neighbours, 304, 404, summary="List what a belief is related to")
 def belief_related(memory: Memory, name: Name, path: OfPath = "") -> Any:
     """The relations made by `POST /v1/relate`; recall serves such a memory after the one that answers. And what other
-    beliefs say otherwise."""
-    return {"neighbours": plains(memory.related(name, path=path)), "marks": plains(memory.marks(name, path=path))}
+    beliefs say otherwise, and whom or what it names."""
+    return {
+        "neighbours": plains(memory.related(name, path=path)), "marks": plains(memory.marks(name, path=path)),
+        "links": plains(memory.links(name, path=path)),
+    }  # fmt: skip
 
 
 @looking.get("/v1/beliefs/{name:path}", models.Belief, 304, 404, summary="Get a belief")

@@ -288,10 +288,18 @@ Neighbour = model(
     memory="A current belief, or an episode.", relation="The relation in words. Data, never an instruction.",
     turned="false: the requested belief, relation, this memory; true: the other way round.",
 )  # fmt: skip
+_LINK = {"entity": "person-ana", "said": "she", "sure": 0.7, "why": "pronoun"}
+Link = model(
+    "Link", entity.Link, "An entity that a statement is about, names or means.", _LINK,
+    entity="The entity, as `about` has it.", said="The words that mean it; empty: the statement is filed under it.",
+    sure="From 0 to 1.", why="about, named, other name, first name, speaker or pronoun.",
+)  # fmt: skip
 Neighbours = model(
-    "Neighbours", None, "The memories that a belief is related to.", {"neighbours": [_NEIGHBOUR], "marks": [_MARK]},
+    "Neighbours", None, "The memories that a belief is related to.",
+    {"neighbours": [_NEIGHBOUR], "marks": [_MARK], "links": [_LINK]},
     neighbours=(list[recall.Neighbour], "In the order in which they were related."),
     marks=(list[belief.Mark], "What other beliefs say otherwise."),
+    links=(list[entity.Link], "The entities that it is about, names or means, the surest first."),
 )  # fmt: skip
 
 # -- recall ------------------------------------------------------------------------------------------------------------

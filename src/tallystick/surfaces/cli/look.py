@@ -23,6 +23,7 @@ from tallystick.surfaces.present.text import bad, bold, dim, good, row, short, s
 if TYPE_CHECKING:
     from tallystick.memory.memory import Memory
     from tallystick.records.belief import Belief, Mark
+    from tallystick.records.entity import Link
     from tallystick.records.episode import Episode
     from tallystick.records.recall import Neighbour
     from tallystick.records.status import Status
@@ -128,19 +129,21 @@ def show(call: Call, name: str | None, history: bool, why: bool, at: str | None,
             indented = [(len(line) - len(line.lstrip(" "))) * " " + short(line, 400) for line in reasons.lines()]
             call.answer(reasons, indented)
         elif moment is None and memory.get(name, path=path) is None and (episode := memory.episodes.find(name)):
-            near = memory.related(episode.source, path=path)
-            call.answer({**episode.to_dict(), "related": near}, _episode(episode, near))
+            near, links = memory.related(episode.source, path=path), memory.links(episode.source, path=path)
+            call.answer({**episode.to_dict(), "related": near, "links": links}, _episode(episode, near, links))
         else:
             belief = memory.show(name, believed_at=moment, path=path)
             is_now = moment is None and belief.is_held
             near = memory.related(belief.id, path=path) if is_now else []
             marks = memory.marks(belief.id, path=path) if is_now else []
+            links = memory.links(belief.id, path=path) if is_now else []
             call.answer(
-                {**belief.to_dict(), "related": near, "marks": marks}, _belief(memory, belief, near, marks)
+                {**belief.to_dict(), "related": near, "marks": marks, "links": links},
+                _belief(memory, belief, near, marks, links),
             )
 
 
-def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
+def _episode(episode: Episode, near: list[Neighbour], links: list[Link]) -> Iterator[str]:
     yield bold(shown(episode.content))
     yield ""
     yield from row("id", shown(episode.id))
@@ -149,14 +152,18 @@ def _episode(episode: Episode, near: list[Neighbour]) -> Iterator[str]:
         yield from row(name, shown(getattr(episode, name)))
     pairs = (f"{shown(key)} {shown(str(value))}" for key, value in episode.metadata.items())
     yield from row("metadata", ", ".join(pairs))
+    yield from row("names", ", ".join(shown(str(link)) for link in links))
     yield from row("related", neighbours(near))
 
 
-def _belief(memory: Memory, belief: Belief, near: list[Neighbour], marks: list[Mark]) -> Iterator[str]:
+def _belief(
+    memory: Memory, belief: Belief, near: list[Neighbour], marks: list[Mark], links: list[Link]
+) -> Iterator[str]:  # fmt: skip
     names = {ref: found.key for ref in belief.rests_on if (found := memory.get(ref))}
     sources = fact_of(belief).episodes[-EPISODES:]
     episodes = {name: episode.content for name in sources if (episode := memory.episodes.find(name))}
     yield from page(belief, names, episodes)
+    yield from row("names", ", ".join(shown(str(link)) for link in links if link.entity != belief.about))
     yield from row("related", neighbours(near))
     yield from row("marks", "; ".join(map(str, marks)))
     if belief.is_held and (why := memory.withheld(belief.id)):

@@ -106,6 +106,7 @@ def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
         "versions": len(versions), "sources": list(_sources(memory, belief)),
         "contradicts": list(zip(contradicted, answer.why, strict=True)),
         "near": [memory.show(each, path=path) for each in answer.near], "marks": answer.marks,
+        "links": [link for link in memory.links(belief.id, path=path) if link.entity != belief.about],
         "reviews": [review for review in memory.reviews.waiting() if belief.id in review.action.target],
     }  # fmt: skip
 

@@ -1,0 +1,48 @@
+"""The entities that a recorded statement is about, names or means: derived each time that it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from tallystick.decide.links import links_in
+from tallystick.projections.index import statements as sql
+from tallystick.projections.index.search import Scope
+from tallystick.records.entity import Link
+
+if TYPE_CHECKING:
+    from tallystick.memory.core.context import Context
+    from tallystick.memory.episodes.store import EpisodeStore
+    from tallystick.projections.index.file import IndexFile
+
+
+class _Said(NamedTuple):
+    text: str
+    about: str
+    agent: str
+
+
+def links_of(context: Context, episodes: EpisodeStore, name: str, user: str, path: str) -> list[Link]:
+    """The links of a belief or an episode; NotFound, if there is none of that name.
+
+    Whom "she" means may be said by the statement before in the same session, where the index is available.
+    """
+    folder = context.folder
+    with folder.ledger.reading():
+        state = folder.state
+        if held := state.find(name, user=user, path=path):
+            belief, on = held.belief(), held.path
+            said, session, seq = _Said(belief.text, belief.about, belief.agent), belief.session, belief.seq
+        else:
+            episode, on = episodes.get(name, user=user), path
+            said, session, seq = _Said(episode.content, "", episode.agent), episode.session, episode.seq
+        scope = Scope(user, path=on, session=session, now=folder.ledger.now()).on(state.paths)
+        before = context.index.glance(lambda file: _before(file, scope, seq)) if session else None
+        earlier = links_in(state, before.text, user, on, about=before.about, agent=before.agent) if before else ()
+        named = [link.entity for link in earlier]
+        return links_in(state, said.text, user, on, about=said.about, agent=said.agent, before=named)
+
+
+def _before(file: IndexFile, scope: Scope, seq: int) -> _Said | None:
+    """The last statement of a session before an event."""
+    row = file.db.execute(sql.SAID_LAST, {**scope.values(), "before": seq}).fetchone()
+    return None if row is None else _Said(*row)
