@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from tallystick.records.entity import spoken
 from tallystick.state.aliases import NAMES, TRUSTED
 from tallystick.text.aliases import MINE, VERSION, aliases_in
+
+_OURS = re.compile(r"(?:my|our) ", re.IGNORECASE)
+_CALLED = re.compile(r"\b(calls?|called) (?:him|her|it)\b")
 
 
 def names_in(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,7 +22,17 @@ def names_in(said: Mapping[str, Any]) -> dict[str, Any]:
     text = said.get("text") or said.get("content")
     if not text or said.get("trust", TRUSTED) != TRUSTED or said.get("is_hypothesis"):
         return {}
-    pairs = aliases_in(text)
+    pairs = aliases_in(_with_name(text, spoken(said.get("about", ""))))
     if said.get("agent") and "content" in said:
         pairs = [pair for pair in pairs if not pair[0].startswith(MINE)]
     return {NAMES: {"rules": VERSION, "same": [list(pair) for pair in pairs]}} if pairs else {}
+
+
+def _with_name(text: str, about: str) -> str:
+    """The text with the name of whom it is about, where it says "my sister" or "everyone calls her" and no name."""
+    if not about or about in text.casefold():
+        return text
+    name = about.title()
+    if _OURS.match(text):
+        text = f"{name}, {text[0].lower()}{text[1:]}"
+    return _CALLED.sub(lambda found: f"{found[1]} {name}", text)

@@ -54,8 +54,11 @@ def filed_under(known: State, said: Statement, trust: str, used: Callable[[str],
         found = _meant(known, name, said.user, said.path, is_loose=False)
         if found:
             return found[0] if len(found) == 1 else ""
-    if subject.names and entity_key(subject.names[0]) and (kind := subject.kind or used(subject.names[0])):
-        return page_of(kind, subject.names[0])
+    name = subject.names[0] if subject.names else ""
+    if (key := entity_key(name)) and (kind := subject.kind or used(name)):
+        found = _meant(known, name, said.user, said.path) if " " in key else []  # known by the first name alone
+        short = "" if found or subject.kind else of_short_name(known, key, said.user)
+        return found[0] if len(found) == 1 else short or page_of(kind, name)
     if said.agent or trust != "human":
         return ""
     own = of_oneself(said.text) or ("preferences" if said.kind == "preference" else "")
@@ -102,11 +105,22 @@ def _meant(known: State, said: str, user: str, path: str, *, is_loose: bool = Tr
     others = _others(known, key, user, path)
     found = [about for other in others for about in _of_that_name(known, other, user)]
     for each in (key, *others) if not found else ():
-        if " " not in each:
-            found += [about for about in known.called(user, each) if kind_of(about) == "person"]
-        elif is_loose and (said.istitle() or said.islower()) and kind_in(said, "") in ("topic", "person"):
+        people = [about for about in known.called(user, each) if kind_of(about) == "person"]
+        found += people
+        if " " in each and not people and is_loose and _may_be_person(said):
             found += _of_the_first_name(known, each, user, path)
     return list(dict.fromkeys(found))
+
+
+def of_short_name(known: State, word: str, user: str, *, is_last: bool = False) -> str:
+    """The only entity whose name begins so, or ends so: "Northgate" or "the foundation", of Northgate Foundation."""
+    at = -1 if is_last else 0
+    found = [about for about in known.called(user, word) if entity_key(about).split()[at] == word]
+    return found[0] if len(found) == 1 else ""
+
+
+def _may_be_person(said: str) -> bool:
+    return (said.istitle() or said.islower()) and kind_in(said, "") in ("topic", "person")
 
 
 def _others(known: State, key: str, user: str, path: str) -> list[str]:

@@ -10,17 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tallystick.decide.entities import entities_called
+from tallystick.decide.entities import entities_called, of_short_name
 from tallystick.records.entity import Link, entity_key, is_person, keys_of
 from tallystick.state.pages import PROFILE
 from tallystick.state.state import State
 from tallystick.text.aliases import MINE, NO_NAME
+from tallystick.text.entities import ALSO_WORDS, is_name_in
 from tallystick.text.recall_words import STOP
 
 LONGEST = 2_000  # characters of a statement that are read
 _MOST_WORDS = 4  # of a name
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{2,}")  # scripts without spaces
+_QUOTES = re.compile(r"[\"“”]")
+_PLACE = re.compile(r" (?:Street|St|Road|Rd|Lane|Avenue|Ave|Square|Park|Bridge|Station|Hospital|College)\b")
+_THE = re.compile(r"(?:the|our|my) ([a-z]+)", re.IGNORECASE)
 _I = frozenset("i i'm im i've i'd i'll my me mine myself".split())  # noqa: SIM905
 _PRONOUNS = frozenset("he she him her his hers himself herself he's she's hes shes he'd she'd he'll she'll".split())  # noqa: SIM905
 _FULL, _OTHER, _FIRST, _BEFORE, _LAST = 1.0, 0.9, 0.8, 0.7, 0.5
@@ -33,7 +37,7 @@ def links_in(
     found: dict[str, Link] = {}
     if about:
         found[about] = Link(about, "", _FULL, "about")
-    for link in _named(known, text[:LONGEST], user, path, agent, before):
+    for link in _named(known, text[:LONGEST], user, path, agent, [about, *before]):
         if link.entity not in found or link.sure > found[link.entity].sure:
             found[link.entity] = link
     return sorted(found.values(), key=lambda link: -link.sure)
@@ -43,12 +47,13 @@ def _named(
     known: State, text: str, user: str, path: str, agent: str, before: Sequence[str]
 ) -> Iterator[Link]:  # fmt: skip
     said, at, person = list(_WORD.finditer(text)), 0, ""
+    last = next((each for each in before if is_person(each) and each != PROFILE), "")
     while at < len(said):
         word = said[at][0].lower().replace("’", "'")
         if word in _PRONOUNS:
-            if meant := person or next(filter(is_person, before), ""):
+            if meant := person or last:
                 yield Link(meant, said[at][0], _BEFORE if person else _LAST, "pronoun")
-        elif word in _I and (meant := _speaker(known, user, path, agent)):
+        elif word in _I and not _is_quoted(text, said[at].start()) and (meant := _speaker(known, user, path, agent)):
             yield Link(meant, said[at][0], _OTHER, "speaker")
         links, size = _from(known, text, said[at : at + _MOST_WORDS], user, path)
         person = next((link.entity for link in links if is_person(link.entity)), person)
@@ -66,12 +71,30 @@ def _from(
     """The links of the longest name that begins here, and how many words it has."""
     for size in range(len(said), 0, -1):
         phrase = re.sub(r"['’]s?$", "", text[said[0].start() : said[size - 1].end()])
-        low = phrase.lower()
-        if (size == 1 and (low in STOP or low in NO_NAME)) or not _is_one(phrase):
+        if size == 2 and (kind := _THE.fullmatch(phrase)):
+            whole = of_short_name(known, entity_key(kind[1]), user, is_last=True)
+            if whole and not is_person(whole):
+                return [Link(whole, phrase, _BEFORE, "short name")], size
+        if (size == 1 and _is_word(phrase, text)) or not _is_one(phrase):
             continue
-        if links := _links(known, re.sub("^our ", MINE, phrase, flags=re.IGNORECASE), user, path):
+        if _PLACE.match(text, said[size - 1].end()):
+            return [], size
+        is_name = size == 1 and is_name_in(phrase, text)
+        if links := _links(known, re.sub("^our ", MINE, phrase, flags=re.IGNORECASE), user, path, is_name=is_name):
             return links, size
     return [], 1
+
+
+def _is_word(phrase: str, text: str) -> bool:
+    """Whether it is a common word here: "grace period", but not "for Grace" or "grace's"."""
+    low = phrase.lower()
+    if low in NO_NAME or (low in STOP and not is_name_in(phrase, text)):
+        return True
+    return low in ALSO_WORDS and phrase.islower() and f"{phrase}'s" not in text
+
+
+def _is_quoted(text: str, place: int) -> bool:
+    return len(_QUOTES.findall(text, 0, place)) % 2 == 1
 
 
 def _is_one(phrase: str) -> bool:
@@ -79,8 +102,10 @@ def _is_one(phrase: str) -> bool:
     return not re.search(r"[.!?:;,]\s", phrase)
 
 
-def _links(known: State, name: str, user: str, path: str) -> list[Link]:
+def _links(known: State, name: str, user: str, path: str, *, is_name: bool = False) -> list[Link]:
     found = entities_called(known, name, user, path)
+    if not found and is_name and (whole := of_short_name(known, entity_key(name), user)):
+        return [Link(whole, name, _FIRST, "short name")]
     sure, why = _kind_of(entity_key(name), found)
     return [Link(each, name, round(sure / len(found), 2), why) for each in found]
 

@@ -55,10 +55,12 @@ def entity_key(name: str) -> str:
 
 @lru_cache(maxsize=1024)  # many statements are about a few
 def keys_of(about: str, *, parts: bool = True) -> tuple[str, ...]:
-    """The names under which an entity is found: the whole one, and with `parts` the first word of a person's."""
+    """The names under which an entity is found: the whole one, and with `parts` the first word, the last one, and the
+    first two of a person: "jean", "moreau", "jean luc"."""
     whole = entity_key(about)
-    first = whole.partition(" ")[0] if parts and kind_of(about) == "person" else whole
-    return tuple(key for key in dict.fromkeys((whole, first)) if key)
+    words = whole.split() if parts else []
+    first_two = [" ".join(words[:2])] if kind_of(about) == "person" else []
+    return tuple(key for key in dict.fromkeys((whole, *words[:1], *words[-1:], *first_two)) if key)
 
 
 def has_kind(about: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tallystick.records.entity import name_key
 
-VERSION = 2  # of these rules; what they found is recorded with it
+VERSION = 3  # of these rules; what they found is recorded with it
 MINE = "my "  # how a name that is a relation begins
 
 _LONGEST = 600  # characters: a longer text gives no names
@@ -60,6 +60,7 @@ _PATTERNS = tuple(  # each with words of which a text must have one
          rf"(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
         (("call", "name", "christen", "dubs", "dubbed"),
          rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{CAPITAL}){_END})"),
+        ((" call",), rf"(?P<named>{_NAME}),? (?:whom|who|which) {_ALL} call(?:s|ed)? {_GIVEN}"),
         (("mean", "talk about"), rf"{_GIVEN},? when (?:they|we|you|people|I) (?:mean|talk about) {_THING}{_END}"),
         (("mean",), rf"\b[Bb]y {_GIVEN} (?:I|we|they) mean {_THING}{_END}"),
         (("stands for", "short for"), rf"{_GIVEN} (?:stands|is short) for {_THING}{_END}"),

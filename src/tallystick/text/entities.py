@@ -10,21 +10,24 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tallystick.text.aliases import CAPITAL, NO_NAME, RELATIONS
+from tallystick.text.recall_words import STOP
 
 LONGEST = 600  # characters of a text that are read
-VERSION = 2  # of what a statement is filed by; it is recorded with it
+VERSION = 3  # of what a statement is filed by; it is recorded with it
 
 _ROLES = (
     "designer developer engineer manager director founder owner boss lead chef baker cook waiter nurse doctor teacher"
     " student lawyer accountant architect analyst researcher scientist writer editor photographer artist musician"
     " consultant intern apprentice assistant secretary officer driver farmer gardener"
-    " carpenter electrician plumber colleague friend neighbour neighbor flatmate roommate coach trainer"
+    " carpenter electrician plumber colleague friend neighbour neighbor flatmate roommate coach trainer mate pianist"
+    " cellist violinist guitarist singer"
 )
 _ACTS = (
     "said says told tells asked asks wants wanted likes liked loves loved hates prefers lives lived works worked joined"
     " left thinks thought phoned wrote hopes plays drinks eats studies teaches married moved knows speaks needs takes"
     " runs leads owns manages was born agreed promised suggested reported has does handles joins starts started covers"
-    " eats sleeps pays brings told picks collects delivers gets"
+    " eats sleeps pays brings told picks collects delivers gets brought sent signed came visits visited reads keeps"
+    " gave gives rang called calls bought paid met meets made makes found finds cooked cooks teaches taught borrowed"
 )
 _OWN = (
     "birthday wife husband partner mother father sister brother daughter son family phone email address allergy"
@@ -39,7 +42,7 @@ _STATES = (
 )
 _OFTEN = "(?: only| also| always| never| usually| still| both)?"
 _IS = (  # what follows says what it is: ", our", ", retired", " is the", ", head of platform, is my"
-    r"(?:,? (?:an? |the |my |our )|(?:,[^.,]*,)? (?:is|was|as) (?:an? |the |my |our )?|, )(?:[a-z]+ ){0,2}"
+    r"(?:,? (?:an? |the |my |our )|(?:,[^.,]*,)? (?:is|was|as) (?:an? |the |my |our )?|, | = )(?:[\w&-]+ ){0,2}"
 )
 
 
@@ -77,6 +80,17 @@ _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (  # in the t
     ("person", rf"\bNAME(?:,.*,)? (?:is|was|and I are){_OFTEN} (?:{_any(_STATES)})\b"),
     ("person", r"\bNAME\b[^.]*\b(?:he|she|him|her|his|hers|himself|herself)\b"),
 ))  # fmt: skip
+_UNNAMED = re.compile(  # what is said of a person who is named elsewhere: "my sister bakes bread", "architect, ..."
+    rf"(?:s?he\b|(?:my |our )(?:[a-z]+ ){{0,2}}(?:{_PEOPLE})\b(?!['’])|(?:[a-z]+ ){{0,2}}(?:{_PEOPLE})(?=[,.;]))",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(r"\bcall(?:s|ed)? (?:him|her)\b")
+_NO_PERSON = re.compile(
+    r"\A(?:Client|Customer|Supplier|Hotel|Team|Class|Project|Saint|St|New|Old)\b|\b(?:House|Hall|Cent(?:re|er)|Hotel|Club"
+    r"|School|Church|Court|Park|Street|Road|Lane|Bridge|Station|Hospital|Farm|Inn|Bar|Café|Cafe|Shop|Market|Museum|Library"
+    r"|Theatre|Group|Team|Council|Office|Party|Union|Society|Trust|Press|Labs?|Works|Studios?|Foundation)\Z"
+)
+_OF_ONE = re.compile(r"\b(?:he|him|his|she|her)\b")
 _NAME = rf"{CAPITAL}(?: {CAPITAL}){{0,2}}"
 _SURE = _any("designer developer engineer manager director founder owner boss baker cook waiter nurse doctor teacher"
              " student lawyer accountant architect plumber electrician gardener carpenter colleague friend neighbour"
@@ -91,7 +105,7 @@ _FIRST = """
     will may rose mark grace faith bill hope joy art drew jack pat sue chase grant rich guy frank ray today tomorrow
     yesterday tonight now then here call tell ask pay email visit remind hire can should did does do
 """
-_NOBODY = NO_NAME | set(_FIRST.split())  # words that begin a sentence, though some are names too
+ALSO_WORDS = frozenset(_FIRST.split())  # they begin sentences, though some are names too
 _BY_NAME = tuple(
     (kind, re.compile(rf"\b(?:{words})\.?$", re.IGNORECASE)) for kind, words in (
         ("org", f"gmbh|ag|inc|ltd|llc|corp|plc|university|hospital|{_FIRMS}"),
@@ -124,16 +138,19 @@ _NONE = Subject([], "")
 
 def subject_of(text: str) -> Subject:
     text = text[:LONGEST]
-    if (found := _EQUALS.match(text)) and found["name"].split()[0].casefold() not in _NOBODY:
+    if (found := _EQUALS.match(text)) and found["name"].split()[0].casefold() not in NO_NAME | ALSO_WORDS:
         return Subject([found["name"]], kind_in(found["name"], text))
     found = _SUBJECT.match(text)
     words = re.sub("['’]s?$", "", found["name"]).split() if found else []
-    if not found or words[0].casefold() in _NOBODY:
+    first = words[0].casefold() if words else ""
+    if not found or first in NO_NAME or (len(words) == 1 and first in ALSO_WORDS):
         return _NONE
     is_latin = words[0][0] < "\u0250"  # other scripts have no capitals that would tell where a name ends
     names = [" ".join(words[:size]) for size in range(len(words), 0, -1)]
     is_introduced = found["name"][0].isupper() and bool(found["relation"] or found["title"] or found["role"])
-    return Subject(names[:1] if is_latin else names, "person" if is_introduced else "")
+    is_full = len(words) > 1 and first not in STOP and not text.lower().startswith("the ")
+    may_be_person = is_full and not _NO_PERSON.search(names[0]) and kind_in(names[0], text) == "person"
+    return Subject(names[:1] if is_latin else names, "person" if is_introduced or may_be_person else "")
 
 
 def is_name_in(name: str, text: str) -> bool:
@@ -172,5 +189,8 @@ def kind_in(name: str, text: str) -> str:
             return kind
     if _TITLE.match(name):
         return "person"
+    if name.casefold() not in text.casefold():
+        is_full = len(name.split()) == 2 and name.istitle()
+        return "person" if _UNNAMED.match(text) or (_OF_ONE if is_full else _CALLED).search(text) else "topic"
     text = re.sub(rf"(?<!\w)(?i:{re.escape(name)}){_SURNAME}(?!\w)", "NAME", text.replace("NAME", "name"))
     return next((kind for kind, pattern in _PATTERNS if pattern.search(text)), "topic") if "NAME" in text else "topic"

@@ -230,3 +230,52 @@ def test_what_tools_and_pages_say_shows_no_name(memory, door, trust):
 def test_another_users_words_show_no_name(memory):
     memory.remember("It was fixed by Bogdan", user="bob")
     assert filed(memory, "Bogdan wants the radio off") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "page"),
+    [
+        ("Rudy Pelkey brought the mixer", "person-rudy-pelkey"),  # a full name, and what people do
+        ("Rose Atkins, our baker, is away", "person-rose-atkins"),  # a rose is a flower, Rose Atkins is not
+        ("Larkfield House has a garden", ""),
+        ("Client Medivar makes pumps", ""),
+        ("The Aldgate Quartet pays in spring", ""),
+        ("After Easter she brought cake", ""),
+    ],
+)
+def test_a_full_name_begins_a_page_where_somebody_acts(memory, text, page):
+    assert filed(memory, text) == page
+
+
+@pytest.mark.parametrize(
+    ("about", "text", "page"),
+    [
+        ("Helena Novak", "She does the surgery", "person-helena-novak"),
+        ("Mike Tasker", "Sparks, call him first", "person-mike-tasker"),
+        ("Maren", "My daughter helps on Saturdays", "person-maren"),
+        ("Grace", "flatmate, pays the internet", "person-grace"),
+        ("VetBook", "All records are in it", "topic-vetbook"),
+        ("Atlas", "The kickoff is on Friday; ask her", "topic-atlas"),
+    ],
+)
+def test_a_text_that_does_not_name_whom_it_is_about_may_say_that_it_is_a_person(memory, about, text, page):
+    assert memory.remember(text, about=about).about == page
+
+
+def test_a_surname_and_what_somebody_is_called_are_names_too(memory):
+    memory.remember("Our head nurse; everyone calls him Barty", about="Bartholomew Finch")
+    memory.remember("My apprentice since May", about="Jean-Luc Moreau")
+
+    assert filed(memory, "Finch has the keys") == "person-bartholomew-finch"
+    assert filed(memory, "Barty is allergic to cats") == "person-bartholomew-finch"
+    assert filed(memory, "Jean-Luc plays the cello") == "person-jean-luc-moreau"
+    assert memory.entities.called("my apprentice") == ["person-jean-luc-moreau"]
+
+
+def test_a_name_in_short_begins_no_second_page(memory):
+    memory.remember("windows for block B", about="Hartmann Glas")
+    memory.remember("We wait for Hartmann again")
+    assert filed(memory, "Hartmann wants 30% upfront") == "topic-hartmann-glas"
+
+    memory.remember("Idris is our electrician")
+    assert filed(memory, "Idris Vaughan rang about the kitchen") == "person-idris"
