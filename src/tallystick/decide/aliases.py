@@ -11,6 +11,9 @@ from tallystick.state.aliases import NAMES, TRUSTED
 from tallystick.text.aliases import MINE, VERSION, aliases_in
 
 _OURS = re.compile(r"(?:my|our) ", re.IGNORECASE)
+_GOES_BY = re.compile(
+    r"\b(?:he|she|it) (?:signs as|goes by(?: the name(?: of)?)?|answers to|is (?:called|known as))", re.IGNORECASE
+)
 _CALLED = re.compile(r"\b(calls?|called) (?:him|her|it)\b")
 
 
@@ -35,4 +38,4 @@ def _with_name(text: str, about: str) -> str:
     name = about.title()
     if _OURS.match(text):
         text = f"{name}, {text[0].lower()}{text[1:]}"
-    return _CALLED.sub(lambda found: f"{found[1]} {name}", text)
+    return _GOES_BY.sub(f"{name} goes by", _CALLED.sub(lambda found: f"{found[1]} {name}", text))

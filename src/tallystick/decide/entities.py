@@ -55,6 +55,8 @@ def filed_under(known: State, said: Statement, trust: str, used: Callable[[str],
         if found:
             return found[0] if len(found) == 1 else ""
     name = subject.names[0] if subject.names else ""
+    if kind_in(name, said.text) == "person" and (whole := of_short_name(known, entity_key(name), said.user)):
+        return whole
     if (key := entity_key(name)) and (kind := subject.kind or used(name)):
         found = _meant(known, name, said.user, said.path) if " " in key else []  # known by the first name alone
         short = "" if found or subject.kind else of_short_name(known, key, said.user)

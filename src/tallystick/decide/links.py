@@ -15,7 +15,7 @@ from tallystick.records.entity import Link, entity_key, is_person, keys_of
 from tallystick.state.pages import PROFILE
 from tallystick.state.state import State
 from tallystick.text.aliases import MINE, NO_NAME
-from tallystick.text.entities import ALSO_WORDS, is_name_in
+from tallystick.text.entities import ALSO_WORDS, is_name_in, kind_in
 from tallystick.text.recall_words import STOP
 
 LONGEST = 2_000  # characters of a statement that are read
@@ -24,6 +24,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{2,}")  # scripts without spaces
 _QUOTES = re.compile(r"[\"“”]")
 _PLACE = re.compile(r" (?:Street|St|Road|Rd|Lane|Avenue|Ave|Square|Park|Bridge|Station|Hospital|College)\b")
+_LONGER = re.compile(r" [A-ZÀ-Þ]")  # a name goes on
 _THE = re.compile(r"(?:the|our|my) ([a-z]+)", re.IGNORECASE)
 _I = frozenset("i i'm im i've i'd i'll my me mine myself".split())  # noqa: SIM905
 _PRONOUNS = frozenset("he she him her his hers himself herself he's she's hes shes he'd she'd he'll she'll".split())  # noqa: SIM905
@@ -79,7 +80,8 @@ def _from(
             continue
         if _PLACE.match(text, said[size - 1].end()):
             return [], size
-        is_name = size == 1 and is_name_in(phrase, text)
+        is_name = size == 1 and phrase[:1].isupper() and not _LONGER.match(text, said[0].end())
+        is_name = is_name and (is_name_in(phrase, text) or kind_in(phrase, text) == "person")
         if links := _links(known, re.sub("^our ", MINE, phrase, flags=re.IGNORECASE), user, path, is_name=is_name):
             return links, size
     return [], 1

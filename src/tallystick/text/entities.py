@@ -19,8 +19,8 @@ _ROLES = (
     "designer developer engineer manager director founder owner boss lead chef baker cook waiter nurse doctor teacher"
     " student lawyer accountant architect analyst researcher scientist writer editor photographer artist musician"
     " consultant intern apprentice assistant secretary officer driver farmer gardener"
-    " carpenter electrician plumber colleague friend neighbour neighbor flatmate roommate coach trainer mate pianist"
-    " cellist violinist guitarist singer"
+    " carpenter electrician plumber colleague friend neighbour neighbor flatmate roommate coach trainer mate maintainer"
+    " pianist cellist violinist guitarist singer"
 )
 _ACTS = (
     "said says told tells asked asks wants wanted likes liked loves loved hates prefers lives lived works worked joined"
@@ -81,7 +81,7 @@ _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (  # in the t
     ("person", r"\bNAME\b[^.]*\b(?:he|she|him|her|his|hers|himself|herself)\b"),
 ))  # fmt: skip
 _UNNAMED = re.compile(  # what is said of a person who is named elsewhere: "my sister bakes bread", "architect, ..."
-    rf"(?:s?he\b|(?:my |our )(?:[a-z]+ ){{0,2}}(?:{_PEOPLE})\b(?!['’])|(?:[a-z]+ ){{0,2}}(?:{_PEOPLE})(?=[,.;]))",
+    rf"(?:s?he\b|(?:my |our )(?:[a-z]+[ -]){{0,2}}(?:{_PEOPLE})\b(?!['’])|(?:[a-z]+ ){{0,2}}(?:{_PEOPLE})(?=[,.;]))",
     re.IGNORECASE,
 )
 _CALLED = re.compile(r"\bcall(?:s|ed)? (?:him|her)\b")
