@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from tallystick.ledger.postgres.connection import Database, LedgerCalls
 from tallystick.ledger.postgres.reader import fill_rows
@@ -66,6 +66,7 @@ def is_text(key: tuple) -> bool:
 
 @settings(max_examples=at_most(200))
 @given(stories(), fields, fields)
+@example([("set", ("", ""), 0)], "", "\x1f")
 def test_all_three_give_the_same_answers_now_and_of_the_past(calls, what, one, after):
     memory, sqlite, rows = TablesInMemory(), TablesInSqlite(), in_postgres(calls)
     every = (memory, sqlite, rows)

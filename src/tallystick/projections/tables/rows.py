@@ -22,13 +22,24 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import Busy, Damaged
 from tallystick.records.event import Event, Position
-from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Table, Undo, WithoutPast, decoded, encoded
+from tallystick.state.tables import (
+    NEXT,
+    PLAIN,
+    SEPARATOR,
+    Agrees,
+    Codec,
+    Key,
+    Table,
+    Undo,
+    WithoutPast,
+    decoded,
+    encoded,
+)
 
 V = TypeVar("V")
 
 SHAPE = 7  # of the rows; raise it when the same events give others
 
-_NEXT = chr(ord(SEPARATOR) + 1)
 _BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
@@ -501,8 +512,8 @@ def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
-    high = start + _NEXT if prefix else _BEYOND
-    return (low + encoded(after) + _NEXT if after else low), high
+    high = start + NEXT if prefix else _BEYOND
+    return (low + encoded(after) + NEXT if after else low), high
 
 
 def _merged(rows: Iterator[tuple[str, V]], fresh: dict[str, Any], reverse: bool) -> Iterator[tuple[str, V]]:
