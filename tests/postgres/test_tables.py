@@ -55,8 +55,9 @@ def in_postgres(calls: LedgerCalls) -> TablesInPostgres:
 def write_rows(calls: LedgerCalls, tables: TablesInPostgres) -> None:
     """Write what is not written yet, without a line."""
     [(seq, hashed, ts, _, saved, shape, names, _, _, _, version, *_)] = calls.rows("look", -1, "", None, False, "0")
-    as_it_is, (plain, *rest) = (seq, hashed, ts, 0, saved or b"", None, None), tables.fields()
-    done = calls.rows("write", seq, hashed, shape, version, *as_it_is, plain, names, shape, *rest)
+    as_it_is, fields = (seq, hashed, ts, 0, saved or b"", None, None), tables.fields()
+    fields += [None] * (5 - len(fields))
+    done = calls.rows("write", seq, hashed, shape, version, *as_it_is, *fields, names, shape)
     assert done == [("written",)]
 
 

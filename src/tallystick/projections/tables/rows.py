@@ -478,6 +478,9 @@ class RowTables(Undo):
 
     def written(self, position: Position | None) -> None:
         """What was not written is in the database now, and belongs to that position."""
+        self.position = position
+        if not self.dirty:
+            return
         count = sum(len(table.changed) for table in self.dirty.values())
         if count <= _FEW:  # of many, hardly any are asked for again
             for table in self.dirty.values():
@@ -486,7 +489,6 @@ class RowTables(Undo):
         self._cached += count
         if count > _FEW or self._cached > _CACHED:
             self.forget()
-        self.position = position
 
 
 def _readable(recorded: Recorded, seqs: list[int]) -> Mapping[int, Event | None]:
