@@ -134,7 +134,8 @@ class TablesInPostgres(RowTables):
         return self.filled.union(new) if new else self.filled
 
     def written(self, position: Position | None) -> None:
-        self.filled = self.tables_with_rows()
+        if self.dirty:
+            self.filled = self.tables_with_rows()
         super().written(position)
 
     def fields(self) -> list[list[Any] | None]:

@@ -106,6 +106,8 @@ class RowTable(WithoutPast[V]):
         self.end: str | None = None  # see `_is_beyond`; None: not asked yet, or not known
 
     def get(self, key: Key) -> V | None:
+        if self.end == "" and not self.changed and not self.known:  # many a table has never had a row
+            return None
         name = encoded(key)
         found = self.changed.get(name, UNKNOWN)
         if found is UNKNOWN:
