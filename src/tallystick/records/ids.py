@@ -23,8 +23,9 @@ SHORT_EVENT_ID = re.compile(rf"[{_DIGITS}]{{6}}\Z")
 
 def ulid_time_of(ts: str) -> str:
     """The first ten characters of a ULID: the same for all events of one millisecond, and for all before 1970."""
-    milliseconds = max(int(datetime.fromisoformat(ts).timestamp() * 1000), 0)
-    return "".join([_PAIRS[milliseconds >> shift & 1023] for shift in (40, 30, 20, 10, 0)])
+    ms = max(int(datetime.fromisoformat(ts).timestamp() * 1000), 0)
+    high, low = ms >> 20, ms & 0xFFFFF
+    return _PAIRS[high >> 20] + _PAIRS[high >> 10 & 1023] + _PAIRS[high & 1023] + _PAIRS[low >> 10] + _PAIRS[low & 1023]
 
 
 def ulid_random(sixteen_bytes: bytes) -> str:

@@ -192,8 +192,8 @@ class InMemory(WithoutPast[V]):
     def under(self, *prefix: str, after: str = "", reverse: bool = False) -> Iterator[tuple[Key, V]]:
         keys = sorted(self._under.get(prefix, ()) if prefix else self._rows, key=encoded, reverse=reverse)
         if after:
-            size, least = len(prefix), encoded(after) + SEPARATOR
-            keys = [key for key in keys if encoded(key[size]) + SEPARATOR > least]
+            size, least = len(prefix), encoded(after) + NEXT
+            keys = [key for key in keys if encoded(key[size:]) >= least]
         return iter([(key, self._rows[key]) for key in keys])
 
     def count(self, *prefix: str, after: str = "", most: int | None = None) -> int:
@@ -247,6 +247,7 @@ class TablesInMemory(Undo):
 
 
 SEPARATOR = "\x1f"
+NEXT = "\x20"  # above the keys that continue after a separator
 _ESCAPE = "\x1b"
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import cache
+from operator import call
 from queue import Empty, SimpleQueue
 from struct import Struct, pack
 from typing import Any, NamedTuple, TypeVar
@@ -66,8 +67,8 @@ _TAKES = {
     "keys_ever": "text bytea bytea",
     "lines_in": "bigint bigint bytea[] bytea[] bigint",
     "lines_of": "bigint[]",
-    "write": "bigint text integer integer bigint text text bigint bytea bytea bytea bytea[] text[] integer"
-             " bytea[] bytea[] bigint[] bytea[] bytea[] bytea[] bytea[] bigint[] bigint[]",
+    "write": "bigint text integer integer bigint text text bigint bytea bytea bytea"
+             " bytea[] bytea[] bytea[] bigint[] bytea[] text[] integer bytea[] bytea[] bytea[] bigint[] bigint[]",
     "fill_rows": "uuid boolean text[] bytea[] bytea[] text[] bigint[] bigint[]",
     "keep_checkpoint": "bigint text",
     "checkpoints_of": "",
@@ -117,6 +118,7 @@ class _Function(NamedTuple):
 def _function(name: str, given: int) -> _Function:
     """The function, called with so many values: the last ones may have a default."""
     types = ["uuid", "text", *_TAKES[name].split()[:given]]
+    assert len(types) == given + 2, name
     places = ", ".join(f"${number}::{each}" for number, each in enumerate(types, 1))
     what = "" if name == "write" else "* FROM "  # what gives one value is cheaper that way
     return _Function(f"SELECT {what}tallystick.{name}({places})".encode(), tuple(_SENT_AS[each] for each in types[2:]))
@@ -126,11 +128,9 @@ def _array(item: int, send: Callable[[Any], bytes]) -> Callable[[Sequence[Any]],
     """What makes an array; `item` is the number of the type of its items in the catalogue."""
 
     def sent(items: Sequence[Any]) -> bytes:
-        parts = [pack(">iiIii", 1, None in items, item, len(items), 1) if items else pack(">iiI", 0, 0, item)]
+        head = pack(">iiIii", 1, None in items, item, len(items), 1) if items else pack(">iiI", 0, 0, item)
         raw = items if send is bytes else [each if each is None else send(each) for each in items]
-        for each in raw:
-            parts += (_NULL,) if each is None else (_integer(len(each)), each)
-        return b"".join(parts)
+        return head + b"".join([_NULL if each is None else _integer(len(each)) + each for each in raw])
 
     return sent
 
@@ -426,7 +426,10 @@ class LedgerCalls:
         """The result of a function. Lost, if it is not known whether it was carried out."""
         self.count += 1
         statement, send = _function(function, len(values))
-        sent = [None if value is None else each(value) for each, value in zip(send, values, strict=True)]
+        if None in values:
+            sent = [None if value is None else each(value) for each, value in zip(send, values, strict=True)]
+        else:
+            sent = list(map(call, send, values))
         return self.database.run(statement, [self._id, self.database.pass_for(self._subject), *sent], db)
 
     @contextmanager

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 4  # the last of them under the lock
 _SPILL = 5_000  # lines, after which the rows of a fold are written if they are many
+_FIELDS = 5  # of changed rows: see `StateRows.fields`
 
 
 Requests = list[tuple[str, int, int]]  # the key of each, and its first and last event
@@ -94,7 +95,8 @@ class PostgresLedger(PostgresReader):
         self._drafts, self._shared = Drafts(state, self._time, before), SharedWrite(self, self._write_all)
         self._batch: list[Pending] | None = None
         self._batch_owner, self._asked = 0, Requests()  # the requests in the batch
-        self._sent = b"", ""  # the first line that was sent last, and the key of its request if it has one
+        # of the lines that were sent last, the first one, the number of the last one, and the requests
+        self._sent: tuple[list[bytes], int, Requests] = [], -1, []
         super().__init__(database, name, state, rows, read_only=read_only, pins=pins, head=head)
 
     def _begin(self) -> None:
@@ -303,8 +305,8 @@ class PostgresLedger(PostgresReader):
                 self.standing.apply(event, ts)
             for piece in made.slices:
                 self._tree.append(leaf_hash(piece))
-            size, tables = sum(map(len, made.lines)), kept.tables | self._rows.tables_with_rows()
-            after = Kept(Head(made.seq, made.hash, made.ts), kept.size + size, self._saved(), tables)
+            size = kept.size + sum(map(len, made.lines))
+            after = Kept(Head(made.seq, made.hash, made.ts), size, self._saved(), self._rows.tables_with_rows())
             self._send(kept, after, made, requests or [], erased)
         except BaseException:
             self.state.rollback()
@@ -317,18 +319,19 @@ class PostgresLedger(PostgresReader):
             self._pin_head()
 
     def _send(self, kept: Kept, after: Kept, made: Lines, requests: Requests, erased: Sequence[int] | None) -> None:
-        is_whole = [key for key, *span in requests if span == [kept.head.seq + 1, made.seq]]
-        self._sent = made.lines[0] if made.lines else b"", is_whole[0] if is_whole else ""
-        first = (made.slices[0], made.datas[0]) if made.slices else (None, None)
-        plain, *rest = self._rows.fields()
-        more = [
-            plain, sorted(after.tables) if after.tables != kept.tables else None,
-            self._rows.shape if self._rows.shape != self._shape else None, *rest,
-            made.slices[1:] or None, made.datas[1:] or None, [digest_of(key) for key, *_ in requests] or None,
-            [seq for _, *span in requests for seq in span] or None, erased,
-        ]  # fmt: skip
-        while more and more[-1] is None:
-            more.pop()
+        self._sent = made.lines[:1], made.seq, requests
+        is_one = len(made.lines) == 1
+        first = (made.slices[0], made.datas[0]) if is_one else (None, None)
+        more: list[Any] = self._rows.fields()
+        shape = self._rows.shape
+        if not is_one or requests or erased is not None or (after.tables, shape) != (kept.tables, self._shape):
+            more += [None] * (_FIELDS - len(more))
+            more += [
+                sorted(after.tables) if after.tables != kept.tables else None, shape if shape != self._shape else None,
+                *((None, None) if is_one else (made.slices, made.datas)),
+                [digest_of(key) for key, *_ in requests] or None,
+                [seq for _, *span in requests for seq in span] or None, erased,
+            ]  # fmt: skip
         try:
             [(outcome,)] = self._calls.rows(
                 "write", kept.head.seq, kept.head.hash, self._shape, self._settings, made.seq, made.hash, made.ts,
@@ -345,10 +348,10 @@ class PostgresLedger(PostgresReader):
         return orjson.dumps({"tree": self._tree.to_json(), "standing": self.standing.dump()})
 
     def _unknown(self) -> OutcomeUnknown:
-        line, key = self._sent
-        if line and not key:
-            first = fmt.parse(line)
-            key = own_key(first.seq, first.id)
+        lines, last, requests = self._sent
+        key = ""
+        for first in map(fmt.parse, lines):
+            key = next((name for name, *span in requests if span == [first.seq, last]), own_key(first.seq, first.id))
         return OutcomeUnknown(
             f"the connection to {self.place} was lost while it was written: it may be recorded or not;"
             f" ask again with the same request key, {key}", key,

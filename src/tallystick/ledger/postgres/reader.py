@@ -66,8 +66,9 @@ class StateRows(Protocol):
     def tables_with_rows(self) -> frozenset[str]:
         """The tables that have a row, or had one, once what is not written yet is."""
 
-    def fields(self) -> Sequence[list[Any] | None]:
-        """What is not written yet, for the database's `write`: `plain`, `rewritten`, `kept`, `kept_at` and `gone`."""
+    def fields(self) -> list[list[Any] | None]:
+        """What is not written yet, for the database's `write`: `plain`, `rewritten`, `kept`, `kept_at` and `gone`. The
+        last ones are left out, if there are none."""
 
     def changes(self) -> int:
         """How many changes are not written yet."""

@@ -367,17 +367,17 @@ BEGIN
   END LOOP;
 END $$;
 
--- Move the head from (at, was), with a line and more of them, and rows, all or nothing. Rows without a past are in `plain`
--- (table, key, value, events), the others as in `put_kept`. Of the requests that some of the lines are of the `keys` are
--- noted, with the first and the last event of each in `spans`. `erased` are the lines that lose their data; it is not NULL
--- where a line is about erasing. What there is none of is NULL, and at the end may be left out. The outcome is a result
--- and not an error: 'written', also if this very line was written before, and the answer was lost; 'moved', if the head
--- was not there, or the rows or settings have another version; else its state.
+-- Move the head from (at, was), with a line, or several in `slices` and `datas`, and rows, all or nothing. Rows without a
+-- past are in `plain` (table, key, value, events), the others as in `put_kept`. Of the requests that some of the lines are
+-- of the `keys` are noted, with the first and the last event of each in `spans`. `erased` are the lines that lose their
+-- data; it is not NULL where a line is about erasing. What there is none of is NULL, and at the end may be left out. The
+-- outcome is a result and not an error: 'written', also if this very line was written before, and the answer was lost;
+-- 'moved', if the head was not there, or the rows or settings have another version; else its state.
 CREATE FUNCTION write(
   l uuid, pass text, at bigint, was text, was_shape integer, was_settings integer,
   new_seq bigint, new_hash text, new_ts text, new_bytes bigint, new_saved bytea, slice bytea, data bytea,
-  plain bytea[] DEFAULT NULL, new_tables text[] DEFAULT NULL, new_shape integer DEFAULT NULL,
-  rewritten bytea[] DEFAULT NULL, kept bytea[] DEFAULT NULL, kept_at bigint[] DEFAULT NULL, gone bytea[] DEFAULT NULL,
+  plain bytea[] DEFAULT NULL, rewritten bytea[] DEFAULT NULL, kept bytea[] DEFAULT NULL, kept_at bigint[] DEFAULT NULL,
+  gone bytea[] DEFAULT NULL, new_tables text[] DEFAULT NULL, new_shape integer DEFAULT NULL,
   slices bytea[] DEFAULT NULL, datas bytea[] DEFAULT NULL, keys bytea[] DEFAULT NULL, spans bigint[] DEFAULT NULL,
   erased bigint[] DEFAULT NULL
 ) RETURNS text LANGUAGE plpgsql SECURITY DEFINER
@@ -388,7 +388,8 @@ BEGIN
     WHERE h.ledger = l AND (h.hash, h.shape, h.settings, h.state) = (was, was_shape, was_settings, 'open');
   IF NOT FOUND THEN
     RETURN (SELECT CASE
-        WHEN EXISTS (SELECT FROM tallystick.events e WHERE e.ledger = l AND e.seq = at + 1 AND e.head = slice)
+        WHEN EXISTS (SELECT FROM tallystick.events e
+          WHERE e.ledger = l AND e.seq = at + 1 AND e.head = coalesce(slice, slices[1]))
         THEN 'written' WHEN h.state = 'open' THEN 'moved' ELSE h.state END
       FROM tallystick.heads h WHERE h.ledger = l);
   END IF;
@@ -412,7 +413,7 @@ BEGIN
   END IF;
   IF slices IS NOT NULL THEN
     INSERT INTO tallystick.events (ledger, seq, head, data)
-      SELECT l, at + 1 + n, slices[n], datas[n] FROM generate_series(1, cardinality(slices)) AS n;
+      SELECT l, at + n, slices[n], datas[n] FROM generate_series(1, cardinality(slices)) AS n;
   END IF;
   IF keys IS NOT NULL THEN
     INSERT INTO tallystick.requests (ledger, key, first, last)
@@ -421,7 +422,7 @@ BEGIN
   IF erased IS NOT NULL THEN
     UPDATE tallystick.events e SET data = convert_to(rpad('null', length(e.data)), 'UTF8')
       WHERE e.ledger = l AND e.seq = ANY (erased);
-    PERFORM tallystick.note_erasures(l, at, slice || slices, data || datas);
+    PERFORM tallystick.note_erasures(l, at, coalesce(slices, ARRAY[slice]), coalesce(datas, ARRAY[data]));
   END IF;
   PERFORM tallystick.put_kept(l, rewritten, kept, kept_at, gone);
   RETURN 'written';

@@ -23,6 +23,7 @@ from tallystick.projections.tables.rows import (
     Row,
     RowTable,
     RowTables,
+    Writes,
     array_of,
 )
 from tallystick.records.event import Position
@@ -129,45 +130,54 @@ class TablesInPostgres(RowTables):
         self.discard()
 
     def tables_with_rows(self) -> frozenset[str]:
-        new = self.dirty and [name for name, table in self.dirty.items() if table.changed and name not in self.filled]
+        new = [name for name in self.dirty.keys() - self.filled if self.dirty[name].changed]
         return self.filled.union(new) if new else self.filled
 
     def written(self, position: Position | None) -> None:
-        self.filled = self.tables_with_rows()
+        if self.dirty:
+            self.filled = self.tables_with_rows()
         super().written(position)
 
     def fields(self) -> list[list[Any] | None]:
-        """What is not written yet: `plain`, `rewritten`, `kept`, `kept_at` and `gone` of the database's `write`. Values
-        of one row take turns, so that no statement changes a row twice."""
+        """What is not written yet: `plain`, `rewritten`, `kept`, `kept_at` and `gone` of the database's `write`. The
+        last ones are left out, if there are none."""
         if not self.dirty:
-            return [None] * 5
+            return []
         plain: list[Any] = []
         gone: list[Any] = []
-        rewritten: list[Any] = []
-        steps: list[tuple[int, Change]] = []
+        with_past: list[Writes] = []
         for table in self.dirty.values():
             if isinstance(table, KeptTable):
-                writes = table.writes()
-                gone += [field.encode() for row in writes.gone for field in row]
-                rewritten += [field.encode() for row in writes.rewritten for field in row]
-                turns: dict[str, int] = {}
-                for row in writes.kept:
-                    turns[row[1]] = turns.get(row[1], -1) + 1
-                    steps.append((turns[row[1]], row))
+                with_past.append(table.writes())
                 continue
             tab, dump, seqs = table.name.encode(), table.codec.dump, table.seqs.get
             for name, value in table.changed.items():
                 if value is GONE:
                     gone += tab, name.encode()
                 else:
-                    plain += tab, name.encode(), dump(value), _events(seqs(name))
-        steps.sort(key=itemgetter(0))
-        kept = [
-            field for _, (number, name, value, events, _) in steps
-            for field in (number.encode(), name.encode(), value, _events(events))
-        ]  # fmt: skip
-        kept_at = [number for turn, row in steps for number in (turn, row[4])]
-        return [fields or None for fields in (plain, rewritten, kept, kept_at, gone)]
+                    plain += tab, name.encode(), dump(value), _events(seqs(name)) if table.agrees else None
+        return [plain or None, *_kept_fields(with_past, gone)] if with_past or gone else [plain] if plain else []
+
+
+def _kept_fields(tables: Sequence[Writes], gone: list[Any]) -> list[list[Any] | None]:
+    """`rewritten`, `kept`, `kept_at` and `gone`, with what is gone of other tables. Values of one row take turns, so
+    that no statement changes a row twice."""
+    rewritten: list[Any] = []
+    steps: list[tuple[int, Change]] = []
+    for writes in tables:
+        gone += [field.encode() for row in writes.gone for field in row]
+        rewritten += [field.encode() for row in writes.rewritten for field in row]
+        turns: dict[str, int] = {}
+        for row in writes.kept:
+            turns[row[1]] = turns.get(row[1], -1) + 1
+            steps.append((turns[row[1]], row))
+    steps.sort(key=itemgetter(0))
+    kept = [
+        field for _, (number, name, value, events, _) in steps
+        for field in (number.encode(), name.encode(), value, _events(events))
+    ]  # fmt: skip
+    kept_at = [number for turn, row in steps for number in (turn, row[4])]
+    return [fields or None for fields in (rewritten, kept, kept_at, gone)]
 
 
 def _events(seqs: str | None) -> bytes | None:

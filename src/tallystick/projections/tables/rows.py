@@ -22,13 +22,24 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from tallystick.projections.tables.sealed import SealedRows
 from tallystick.records.errors import Busy, Damaged
 from tallystick.records.event import Event, Position
-from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Table, Undo, WithoutPast, decoded, encoded
+from tallystick.state.tables import (
+    NEXT,
+    PLAIN,
+    SEPARATOR,
+    Agrees,
+    Codec,
+    Key,
+    Table,
+    Undo,
+    WithoutPast,
+    decoded,
+    encoded,
+)
 
 V = TypeVar("V")
 
 SHAPE = 8  # of the rows; raise it when the same events give others
 
-_NEXT = chr(ord(SEPARATOR) + 1)
 _BEYOND = "\U0010ffff\U0010ffff"
 _CHUNKS = 50, 1000  # rows that are read at once: the first time, and then
 _MANY = 1 << 60
@@ -95,6 +106,8 @@ class RowTable(WithoutPast[V]):
         self.end: str | None = None  # see `_is_beyond`; None: not asked yet, or not known
 
     def get(self, key: Key) -> V | None:
+        if self.end == "" and not self.changed and not self.known:  # many a table has never had a row
+            return None
         name = encoded(key)
         found = self.changed.get(name, UNKNOWN)
         if found is UNKNOWN:
@@ -467,6 +480,9 @@ class RowTables(Undo):
 
     def written(self, position: Position | None) -> None:
         """What was not written is in the database now, and belongs to that position."""
+        self.position = position
+        if not self.dirty:
+            return
         count = sum(len(table.changed) for table in self.dirty.values())
         if count <= _FEW:  # of many, hardly any are asked for again
             for table in self.dirty.values():
@@ -475,7 +491,6 @@ class RowTables(Undo):
         self._cached += count
         if count > _FEW or self._cached > _CACHED:
             self.forget()
-        self.position = position
 
 
 def _readable(recorded: Recorded, seqs: list[int]) -> Mapping[int, Event | None]:
@@ -501,8 +516,8 @@ def _bounds(prefix: tuple[str, ...], after: str) -> tuple[str, str]:
     """The range of the keys under a prefix whose next field is greater than `after`."""
     start = encoded(prefix).encode("utf-8", "replace").decode() if prefix else ""
     low = start + SEPARATOR if prefix else ""
-    high = start + _NEXT if prefix else _BEYOND
-    return (low + encoded(after) + _NEXT if after else low), high
+    high = start + NEXT if prefix else _BEYOND
+    return (low + encoded(after) + NEXT if after else low), high
 
 
 def _merged(rows: Iterator[tuple[str, V]], fresh: dict[str, Any], reverse: bool) -> Iterator[tuple[str, V]]:
