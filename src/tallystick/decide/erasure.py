@@ -173,6 +173,19 @@ def _session(known: State, name: str, _: str) -> Words:
     return Words([Draft(op.SESSION_END, {"session": name})] if known.work.clock.session == name else [], (), speak)
 
 
+def _node(_: State, name: str, user: str) -> Words:
+    """A node, and its merges. The others in its events are recorded again by whoever has the graph's rows."""
+    gone: dict[str, None] = {}
+
+    def speak(event: Event) -> bool:
+        is_of = tells_of(event, user, {name})
+        if is_of and event.op == op.GRAPH_MERGE:
+            gone[event.id] = None
+        return is_of
+
+    return Words([], gone.keys(), speak)
+
+
 def _graph_metadata(_: State, name: str, user: str) -> Words:
     """The metadata of the whole graph. Nodes and edges are erased by `m.graph.erase`."""
 
@@ -189,8 +202,6 @@ def _graph_metadata(_: State, name: str, user: str) -> Words:
 _PLACES = ("path", "parent", "into")  # fields that name a path
 _OF: dict[str, Callable[[State, str, str], Words]] = {
     "page": _page, "path": _path, "source": _source, "frame": _frame, "rule": _rule, "setting": _setting,
-    "receipt": _receipt, "session": _session, "graph": _graph_metadata,
-    # the others in a node's event are recorded again by whoever has the graph's rows
-    "node": lambda _, name, user: Words([], (), lambda event: tells_of(event, user, {name})),
+    "receipt": _receipt, "session": _session, "graph": _graph_metadata, "node": _node,
 }  # fmt: skip
 NOUNS = {noun: {"setting": "config", "session": "work", "node": "graph"}.get(noun, noun) for noun in _OF}  # to the gate

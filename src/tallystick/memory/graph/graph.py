@@ -38,7 +38,7 @@ from tallystick.records.event import Draft, Event
 from tallystick.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
 from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, line_of
-from tallystick.records.operations import GRAPH
+from tallystick.records.operations import GRAPH, GRAPH_MERGE
 from tallystick.records.path import MemoryPath
 from tallystick.records.policy import ALLOW, thing
 from tallystick.records.progress import Progress
@@ -320,7 +320,8 @@ class GraphService:
         with ledger.turn():
             told = [each for each in ledger.events(ledger.first) if decide.tells_of(each, self._user, going)]
             self._write(lambda db: self._put(self._beside(db, told, going)))
-            ledger.erase(lambda: ((), lambda event: decide.tells_of(event, self._user, going)))
+            merges = [each.id for each in told if each.op == GRAPH_MERGE]
+            ledger.erase(lambda: (merges, lambda event: decide.tells_of(event, self._user, going)))
         self._erased()
         return len(told)
 

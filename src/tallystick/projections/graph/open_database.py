@@ -37,7 +37,7 @@ from tallystick.records.graph.nodes import RecordFields
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, GRAPH_MERGE, GRAPH_PUT
 from tallystick.records.trust import Distrust
 
-SHAPE = 8  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 9  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     *pending_tables("graph"),

@@ -27,7 +27,7 @@ from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import held_time
 from tallystick.records.entity import THING, ProposedMerge, kind_of, spoken, thing_key
-from tallystick.records.event import Event
+from tallystick.records.event import Event, origin_of
 from tallystick.records.graph.envelope import KEYS, KINDS, keys_in
 from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.policy import DEFAULT
@@ -63,7 +63,8 @@ class Rows:
     def is_distrusted(self, event: Event, user: str, said: Mapping[str, Any]) -> bool:
         """True if that user does not trust the source of what an event says."""
         told = {"agent": said.get("agent", ""), "session": said.get("session", ""), "trust": said.get("trust", "human")}
-        return any(each.user == user and each.covers(by=event.by, seq=event.seq, **told) for each in self._distrusts)
+        by = origin_of(event).by
+        return any(each.user == user and each.covers(by=by, seq=event.seq, **told) for each in self._distrusts)
 
     def _any(self, table: str) -> bool:
         return self.db.execute(f"SELECT 1 FROM graph_{table} LIMIT 1").fetchone() is not None
@@ -562,7 +563,7 @@ def _dismiss(rows: Rows, _: Event, body: dict[str, Any]) -> None:
 
 def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, new or in place of others."""
-    belief, replaced = body["belief"], list(body.get("replaces", ()))
+    belief, replaced = body["belief"], [*body.get("replaces", ()), *body.get("again", {}).get("ids", ())]
     if belief.get("path"):
         return
     before = {fact.id: fact for name in replaced if (fact := rows.facts.of_version(name))}
@@ -571,11 +572,13 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
             rows.facts.belongs(belief["id"], fact)  # whoever replaces this one replaces them
         return
     waited = [name for name in replaced if rows.pending.take(name)]
-    took_over = bool(before) and not waited
+    took_over = bool(before) and not waited and "quarantined" not in body
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
         rows.pending.add(belief["id"], event, belief)
+        for fact in before.values() if "quarantined" in body else ():
+            rows.facts.end(fact, event.ts)
         return
-    _hold(rows, event, event.ts, event.seq, belief, list(before.values()))
+    _hold(rows, event, origin_of(event).at, event.seq, belief, list(before.values()))
 
 
 def _hold(rows: Rows, event: Event, at: str, stated: int, belief: dict[str, Any], before: list[Fact]) -> None:

@@ -27,7 +27,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.clock import stamp
 from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Refused
-from tallystick.records.event import TIME, Event
+from tallystick.records.event import TIME, UNDOES, Event, origin_of
 from tallystick.records.page import NOTES
 from tallystick.records.policy import DEFAULT
 from tallystick.records.times import later
@@ -332,6 +332,10 @@ class Rows:
             index_entry(self.db, n)
         return [first._replace(n=entry.n), *others[1:]]
 
+    def has_entries(self, file: File) -> bool:
+        self._write_entries()
+        return self.db.execute("SELECT 1 FROM entries WHERE path = ? LIMIT 1", (file.path,)).fetchone() is not None
+
     def sweep(self, file: File, at: str) -> None:
         """Remove all entries of a page, and the page with them."""
         self._write_entries()
@@ -418,16 +422,18 @@ def tags_shown(tags: Iterable[str], kind: str) -> tuple[str, ...]:
 
 def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, new or in place of others."""
-    belief, replaced = body["belief"], list(body.get("replaces", ()))
+    belief, replaced = body["belief"], [*body.get("replaces", ()), *body.get("again", {}).get("ids", ())]
     if belief.get("path"):
         return
     before = [rows.pending.take(name) for name in replaced]
     gone = list({entry.n: entry for name in replaced if (entry := rows.entry(name))}.values())
-    took_over = bool(gone) and not any(before)
+    took_over = bool(gone) and not any(before) and "quarantined" not in body
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
         rows.pending.add(belief["id"], event, belief)
+        for entry in gone if "quarantined" in body else ():
+            rows.strike(entry, event.ts, superseded_by=belief["id"])
         return
-    _show(rows, event, event.ts, event.seq, belief, gone)
+    _show(rows, event, origin_of(event).at, event.seq, belief, gone)
 
 
 def _show(rows: Rows, event: Event, at: str, stated: int, belief: Mapping[str, Any], gone: list[Entry]) -> None:
@@ -508,13 +514,17 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     file, front = rows.file(body["user"], body["about"], event.ts), body["front"]
-    if body.get("again"):  # what was said of it is about to be erased
+    is_undo, is_usual = UNDOES in body, body["about"] in USUAL
+    if body.get("again") and not is_undo:  # what was said of it is about to be erased
         rows.db.execute("DELETE FROM local_renderings WHERE path = ? AND seq < ?", (file.path, event.seq))
-    if body.get("again") and not front:  # no belief is about it
+    if body.get("again") and not front and not rows.has_entries(file) and not (is_undo and is_usual):
         rows.sweep(file, event.ts)
         return
     if body.get("again"):
-        usual = {"description": description_of(body["about"]), "title": title_of(body["about"]), "tags": []}
+        usual: dict[str, Any] = {
+            "description": description_of(body["about"]), "title": title_of(body["about"]), "tags": [],
+            "status": "active", "needs_compact": False,
+        }  # fmt: skip
         front = {**usual, **USUAL.get(body["about"], {}), **front}
     for name in ("description", "title", "status"):
         if name in front:

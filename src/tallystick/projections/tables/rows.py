@@ -26,7 +26,7 @@ from tallystick.state.tables import PLAIN, SEPARATOR, Agrees, Codec, Key, Table,
 
 V = TypeVar("V")
 
-SHAPE = 6  # of the rows; raise it when the same events give others
+SHAPE = 7  # of the rows; raise it when the same events give others
 
 _NEXT = chr(ord(SEPARATOR) + 1)
 _BEYOND = "\U0010ffff\U0010ffff"
