@@ -13,6 +13,7 @@ from tallystick import ConsolidationRule, Memory, MemoryEdge, MemoryNode, Tallys
 from tests import strategies
 
 said = strategies.texts.filter(str.strip)
+PATHS = ("", "b", "c")
 places = st.integers(0, 99)
 paths = st.sampled_from(["", "", "b", "c"])
 abouts = st.sampled_from(["", "person-ana", "project-x", "user-profile", "../x"])
@@ -64,6 +65,30 @@ def _change(m: Memory, which: int, how: str, text: str) -> None:
         {"forget": m.forget, "invalidate": m.invalidate}[how](belief.id, reason="it was not so")
 
 
+def _field(m: Memory, which: int, field: str, key: str) -> None:
+    """Change something else than the words of a belief."""
+    belief = _one(m.beliefs.all(), which)
+    values: dict[str, Any] = {
+        "tags": ["a", key or "b"], "about": "person-ana", "key": key or "k3", "status": "deprecated",
+        "valid_to": "2027-01-01",
+    }  # fmt: skip
+    if belief is not None:
+        m.revise(belief.id, **{field: values[field]}, path=belief.path)
+
+
+def _join(m: Memory, one: int, other: int) -> None:
+    """Let one belief become part of another."""
+    found = [belief for belief in m.beliefs.all() if belief.is_held and not belief.path]
+    if len(found) > 1:
+        m.apply(m.action("merge", _one(found, one).id, _one(found, other).id))
+
+
+def _relate(m: Memory, one: int, other: int, relation: str) -> None:
+    found = [belief for belief in m.beliefs.all() if not belief.path]
+    if found:
+        m.relate(_one(found, one).id, _one(found, other).id, relation)
+
+
 def _happened(m: Memory, which: int, how: str) -> None:
     episode = _one(m.episodes.recent(limit=50), which)
     if episode is not None:
@@ -80,6 +105,7 @@ def _walk(m: Memory, how: str, path: str) -> None:
     acts: dict[str, Callable[[], object]] = {
         "branch": lambda: m.paths.branch(path or "d", ""), "merge": lambda: m.paths.merge(path or "d"),
         "abandon": lambda: m.paths.abandon(path or "d", "no use"), "close": lambda: m.paths.compact(path or "d"),
+        "reopen": lambda: m.paths.reopen(path or "d", "of use"),
     }  # fmt: skip
     acts[how]()
 
@@ -130,7 +156,7 @@ def _erase(m: Memory, which: int) -> None:
 
 _STEPS: dict[str, Callable[..., None]] = {
     "remember": _remember, "change": _change, "happened": _happened, "answer": _answer, "walk": _walk, "use": _use,
-    "page": _page, "graph": _graph, "erase": _erase,
+    "page": _page, "graph": _graph, "erase": _erase, "field": _field, "join": _join, "relate": _relate,
     "observe": lambda m, text, path, name: m.observe(text, session="s1", path=path, id=name) and None,
 }  # fmt: skip
 

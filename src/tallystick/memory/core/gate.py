@@ -24,6 +24,8 @@ from tallystick.decide.entities import entity_for
 from tallystick.decide.erasure import NOUNS, Words, words_of
 from tallystick.decide.gate import Verdict, gate
 from tallystick.decide.subjects import standing, subject_of
+from tallystick.decide.undo import undone
+from tallystick.memory.core.changes import group_at
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
 from tallystick.memory.core.policy_reader import PolicyReader
@@ -35,7 +37,7 @@ from tallystick.records.event import ELSEWHERE, Draft, Event
 from tallystick.records.fields import TRUST
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES
-from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, REFUSE, Policy, Subject, is_above, lower, thing
+from tallystick.records.policy import ALLOW, BELIEF, CHANGE, QUARANTINE, REFUSE, Policy, Subject, is_above, lower, thing
 from tallystick.records.review import Action, Approval, Review
 from tallystick.stores.open_ledger import OpenLedger
 
@@ -368,9 +370,9 @@ class WriteGate:
             raise Refused("build an action with `memory.action`; this one was made by hand", "permission")
         asked = self.masked(action) if action.noun == BELIEF else action
         if approval is not None:
-            now, several = self._folder.ledger.now, self.multi_valued()
+            now = self._folder.ledger.now
             return self.record(lambda draw: Cleared(review.apply(
-                self._state, self.policy, asked, approval, draw, now(), several=several
+                self._state, self.policy, asked, approval, draw, now(), carry=self._carried
             )))  # fmt: skip
         trust, echo = self.worth(asked.trust, asked.changes, asked.user, asked.path)
         if trust != asked.trust:  # what it repeats, or depends on, is trusted less than the one who asks
@@ -417,13 +419,57 @@ class WriteGate:
         judged = review.judged(self._state, self.policy, action, drafts, draw, self._folder.ledger.now())
         return Cleared(self.borne_out(worth.explained(self._state, judged)))
 
+    def _carried(self, action: Action, draw: Draw) -> list[Draft]:
+        """The drafts that carry out an approved action."""
+        if action.noun == "path":
+            several = self.multi_valued()
+            return paths.carried_out(self._state, self.policy, action, draw, several=several, is_approved=True)
+        if action.noun == CHANGE:
+            return self._undone(action, draw)
+        return carried_out(self._state, action, draw)
+
+    # -- undoing -----------------------------------------------------------------------------------------------------
+
+    def undo(self, seq: int, *, user: str, reason: str) -> list[Event]:
+        """Undo the change that has this event."""
+        reason = self.masks.words(reason)
+
+        def decided(draw: Draw) -> tuple[Event, list[Draft]]:
+            group = group_at(self._folder, seq, user)
+            drafts = undone(self._state, group, user, draw, reason=reason)
+            if self._without_distrusted(drafts) != drafts:
+                raise Refused("a source that is distrusted said some of it; only a person can undo this", "permission")
+            return group.events[0], drafts
+
+        def judged(draw: Draw) -> list[Draft]:
+            first, drafts = decided(draw)
+            changes = {"event": first.id, "seq": first.seq, "by": first.by}
+            asked: dict[str, Any] = {"user": user, "reason": reason, "by": self.by, "trust": self.trust}
+            action = Action(kind="undo", noun=CHANGE, target=targets(drafts), changes=changes, **asked)
+            return self._judged(action, drafts, draw)
+
+        if self.is_free(self.trust):
+            with suppress(_PolicyChanged):
+                return self._folder.ledger.write(
+                    lambda: self._freely(self.trust, lambda draw: decided(draw)[1]), by=self.by
+                )
+        return self.record(judged)
+
+    def _undone(self, action: Action, draw: Draw) -> list[Draft]:
+        """The drafts of an undo that was approved. Moved, if it would change something else by now."""
+        group = group_at(self._folder, action.changes["seq"], action.user)
+        drafts = undone(self._state, group, action.user, draw, reason=action.reason)
+        if group.events[0].id != action.changes["event"] or targets(drafts) != action.target:
+            raise Moved("it would no longer undo what was requested")
+        return drafts
+
     # -- answering reviews -------------------------------------------------------------------------------------------
 
     def approve(self, name: str, digest: str, *, user: str, reason: str) -> list[Event]:
         """The approval, and what it allows; the first event is the answer. None for an erasure approved before."""
         how: dict[str, Any] = {"user": user, "reason": self.masks.words(reason)}
         return self._answer(name, user, lambda draw: review.approve(
-            self._state, self.policy, name, digest, draw, several=self.multi_valued(), **how
+            self._state, self.policy, name, digest, draw, carry=self._carried, **how
         ))  # fmt: skip
 
     def reject(self, name: str, *, user: str, reason: str) -> list[Event]:
