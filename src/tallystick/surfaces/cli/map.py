@@ -21,12 +21,14 @@ DAILY = (
     Entry("recall", "Find what was remembered, best answer first"),
     Entry("revise", "Replace a belief with a better version; history stays", "write"),
     Entry("forget", "Hide beliefs from recall; history stays", "write"),
+    Entry("undo", "Undo the last change, or a named one; history stays", "changes"),
     Entry("erase", "Destroy the words of beliefs or episodes; the proof stays", "write"),
 )
 LOOK = (
     Entry("status", "Show the state of a memory", "look"),
     Entry("show", "List current beliefs, or show one", "look"),
     Entry("log", "List events, oldest first", "look"),
+    Entry("diff", "Show what changed between two moments", "changes"),
     Entry("pages", "List, read or search pages"),
 )
 DECIDE = (
@@ -109,7 +111,8 @@ _SIMILAR = 0.7  # how alike two words are before one is taken for the other; `fr
 
 _OTHER_WORDS = {  # what people who know other programs type first, by what it is called here
     "remember": "add save note", "recall": "search find query ask", "show": "get list ls cat",
-    "forget": "delete remove rm", "revise": "edit update change", "recall --frame": "frame",
+    "forget": "delete remove rm", "undo": "revert rollback redo", "diff": "changes compare",
+    "revise": "edit update change", "recall --frame": "frame",
     "show NAME --history": "history", "log": "timeline", "serve": "server web", "connect": "install setup",
     "ledger verify": "verify", "ledger checkpoint": "checkpoint", "ledger prove": "prove", "pages": "page",
     "check": "doctor", "--help": "help", "--version": "version", "--help-all": "completion",
