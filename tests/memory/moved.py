@@ -122,6 +122,7 @@ def _use(m: Memory, how: str, text: str) -> None:
         "config": lambda: m.config.set("decay", "0.5"),
         "rule": lambda: m.rules.put(ConsolidationRule(id="r1", cadence={"every": 1}, then_emits=["facts"])),
         "run": m.run_due,
+        "undo": m.undo,
         "other": lambda: m.remember(f"SECRET of bob {text}", user="bob", about="person-bob"),
         "compact": m.ledger.compact,
     }  # fmt: skip
@@ -171,8 +172,8 @@ steps = st.one_of(
     st.tuples(
         st.just("use"),
         st.sampled_from(
-            ["recall", "outcome", "start", "end", "distrust", "since", "frame", "config", "rule", "run", "other",
-             "compact"]
+            ["recall", "outcome", "start", "end", "distrust", "since", "frame", "config", "rule", "run", "undo",
+             "undo", "other", "compact"]
         ),
         said,
     ),

@@ -149,9 +149,12 @@ class _Beliefs:
         """True if a belief is as it was before."""
         was, made, now = self._three(ref)
         if was is None or now is None:
-            return was is None and (now is None or now.status in _WITHDRAWN)
-        is_same = self._is_same(ref, was, now) and _is_doubted(self._group.before, was) == _is_doubted(self._known, now)
-        return is_same and (was.at == now.at or not self._is_same(ref, made, now))
+            is_gone = now is None or (now.status in _WITHDRAWN and (not now.path or self._known.is_uncovered(now)))
+            return was is None and is_gone
+        before, known = self._group.before, self._known
+        is_same = self._is_same(ref, was, now) and before.is_uncovered(was) == known.is_uncovered(now)
+        is_as_sure = _is_doubted(before, was) == _is_doubted(known, now)
+        return is_same and is_as_sure and (was.at == now.at or not self._is_same(ref, made, now))
 
     def later(self) -> Iterator[int]:
         """The later events that depend on the group."""
@@ -189,7 +192,8 @@ class _Beliefs:
             draft = self._restated(now, now, {"about": _about(was)})
             rest = {name: value for name, value in draft.body.items() if name != "filed"}
             return Draft(draft.op, {**rest, "filed": filed} if filed else rest)
-        if was.status in _WITHDRAWN and said(was, "status") == said(now, "status"):
+        is_said = said(was, "status") == said(now, "status")
+        if was.status in _WITHDRAWN and is_said and not self._known.is_uncovered(now):
             return Draft(_WITHDRAWN[was.status], {"id": now.body()["id"], "reason": self._why})
         draft = self._restated(was, now, {})
         before = self._group.before.find(now.key, user=was.user, path=was.path, short=False)

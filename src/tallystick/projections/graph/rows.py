@@ -570,6 +570,8 @@ def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     if rows.is_distrusted(event, belief.get("user", OWNER), belief):
         for fact in before.values():
             rows.facts.belongs(belief["id"], fact)  # whoever replaces this one replaces them
+            if "origin" in body:  # their words, and somebody else put them back
+                rows.facts.end(fact, event.ts)
         return
     waited = [name for name in replaced if rows.pending.take(name)]
     took_over = bool(before) and not waited and "quarantined" not in body

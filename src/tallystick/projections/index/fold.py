@@ -238,10 +238,10 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
 def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     ref = batch.ref_of(body["id"])
     source = batch.current(ref) if ref else None
+    if ref and "uncovers" in body and (last := source or batch.last(ref)):
+        _hide(batch, event, last, body["uncovers"], sql.END_HIDE)
     if source is not None:
         batch.close(source, event.seq, event.by)
-        if "uncovers" in body:
-            _hide(batch, event, source, body["uncovers"], sql.END_HIDE)
         _settle(batch, event.seq, [source], "forgotten" if event.op == ops.BELIEF_TOMBSTONE else "superseded")
     elif ref and (source := batch.last(ref)):  # it had ended already; who else ended it is noted
         batch.ends.setdefault(source.id, {})[event.seq] = event.by
@@ -490,7 +490,10 @@ def _was_ended_by_them(
                 return False
         if after is None:
             return True
-        if after.id in seen or not _is_from(against, after):
+        is_theirs = _is_from(against, after)
+        if after.by != last.closed_by:  # their words, and somebody else put them back
+            is_theirs = any(each.covers(by=last.closed_by or "", seq=seq) for each in against)
+        if after.id in seen or not is_theirs:
             return False
         seen.add(after.id)
         last = after

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from hashlib import blake2b, sha1
 from operator import attrgetter
@@ -211,10 +211,14 @@ class Rows:
         self._changed[file.path] = file
 
     def rename(self, file: File, about: str, at: str) -> File:
-        """Make the page that of another entity; its entries go along, to that entity's page if it has one."""
+        """Make the page that of another entity; its entries go along, to that entity's page if it has one.
+
+        The former one is gone, until its file is.
+        """
         self.flush()
         there = self._about(file.user, about)
         was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
+        gone = replace(file, is_gone=1, is_due=1, entry_count=0, tokens=0)
         self.db.execute("DELETE FROM files WHERE path = ?", (was,))
         if there is None or there.is_gone:
             self.db.execute("DELETE FROM files WHERE user = ? AND about = ?", (file.user, about))
@@ -224,6 +228,8 @@ class Rows:
             file = there
         self._files[file.user, about] = file
         self.db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
+        if was != file.path:
+            self._files[gone.user, gone.about] = self._changed[was] = gone
         self.touch(file, at)
         return file
 
