@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tallystick.decide.aliases import names_in
-from tallystick.decide.graph import merges_thing, tells_of
+from tallystick.decide.graph import merges_one, tells_of
 from tallystick.records import operations as op
 from tallystick.records.belief import OWNER, Belief, recorded
 from tallystick.records.entity import thing_key
@@ -233,8 +233,8 @@ def erase(
                 gone[event.id] = None
             return is_gone
         if not event.op.startswith("belief."):
-            if is_merge := merges_thing(event, user, things):
-                gone[event.id] = None
+            if is_merge := merges_one(event, user, things):
+                gone[body.get("review", event.id)] = None
             return is_merge or names_one_of(event, user, gone, reviews)
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
         before = () if UNDOES in body else body.get("replaces", ())  # what was undone is another's, if that is merged

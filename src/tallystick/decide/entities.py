@@ -73,6 +73,7 @@ def entities_called(known: State, said: str, user: str, path: str) -> list[str]:
     given: object = said
     if not isinstance(given, str):
         return []
+    said = _after_merges(known, said, user)
     if said == NOTES or said in USUAL or known.pages.front(user, said):
         return [said]
     key = entity_key(said)
@@ -111,7 +112,16 @@ def _others(known: State, key: str, user: str, path: str) -> list[str]:
 
 
 def _of_that_name(known: State, key: str, user: str) -> list[str]:
-    return [about for about in known.called(user, key) if entity_key(about) == key]
+    """The entities of that name; also those that others of that name are part of now."""
+    own = [_after_merges(known, about, user) for about in known.called(user, key) if entity_key(about) == key]
+    merged = (about for about in known.graph.called(user, key) if has_kind(about))
+    return list(dict.fromkeys((*own, *merged)))
+
+
+def _after_merges(known: State, said: str, user: str) -> str:
+    """The entity that one is part of, after all merges; a node that was only saved is none."""
+    final = known.graph.final(user, said)
+    return final if has_kind(final) else said
 
 
 def _of_the_first_name(known: State, key: str, user: str, path: str) -> list[str]:

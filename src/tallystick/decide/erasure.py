@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tallystick.decide.beliefs import names_one_of
-from tallystick.decide.graph import tells_of
+from tallystick.decide.graph import words_about
 from tallystick.records import operations as op
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Refused
@@ -175,15 +175,7 @@ def _session(known: State, name: str, _: str) -> Words:
 
 def _node(_: State, name: str, user: str) -> Words:
     """A node, and its merges. The others in its events are recorded again by whoever has the graph's rows."""
-    gone: dict[str, None] = {}
-
-    def speak(event: Event) -> bool:
-        is_of = tells_of(event, user, {name})
-        if is_of and event.op == op.GRAPH_MERGE:
-            gone[event.id] = None
-        return is_of
-
-    return Words([], gone.keys(), speak)
+    return Words([], *words_about(user, {name}))
 
 
 def _graph_metadata(_: State, name: str, user: str) -> Words:

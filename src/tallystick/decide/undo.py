@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tallystick.decide.beliefs import Draw, in_its_place
+from tallystick.decide.restated import EventAt, moved, stated_in, with_its_past
 from tallystick.decide.trust import is_in_doubt
 from tallystick.records import operations as op
 from tallystick.records.belief import recorded
@@ -28,8 +29,6 @@ from tallystick.state.state import PastState, State
 
 _NAMED = 20  # later changes in a message
 _OWN = ("id", "reason", "views")  # what a version does not share with the one before
-_CARRIED = ("names", "filed", "echo")  # what the event of a statement found out about it
-_STATED = (op.BELIEF_PUT, op.BELIEF_SUPERSEDE)
 _OUT = {op.EPISODE_RETRACT: RETRACTED, op.EPISODE_FADE: ARCHIVED}  # what leads out of recall
 _WITHDRAWN = {"tombstone": op.BELIEF_TOMBSTONE, "invalidated": op.BELIEF_INVALIDATE}
 
@@ -60,7 +59,7 @@ class Group(NamedTuple):
     events: Sequence[Event]  # without erased ones
     before: PastState
     after: PastState
-    event_at: Callable[[int], Event | None]
+    event_at: EventAt
     recorded: Callable[[Sequence[str], int, int | None], Iterable[Event]]  # events of these operations, from … to below
 
 
@@ -188,10 +187,8 @@ class _Beliefs:
 
     def _as_it_was(self, was: CurrentVersion, now: CurrentVersion) -> Draft:
         if self._is_moved(was.ref) and said(now, "about") != said(was, "about"):  # it says something else since
-            filed = self._stated(was).get("filed")
-            draft = self._restated(now, now, {"about": _about(was)})
-            rest = {name: value for name, value in draft.body.items() if name != "filed"}
-            return Draft(draft.op, {**rest, "filed": filed} if filed else rest)
+            filed = stated_in(self._group.event_at, was).get("filed", 0)
+            return moved(now, _about(was), self._group.event_at, self._draw, self._why, filed)
         is_said = said(was, "status") == said(now, "status")
         if was.status in _WITHDRAWN and is_said and not self._known.is_uncovered(now):
             return Draft(_WITHDRAWN[was.status], {"id": now.body()["id"], "reason": self._why})
@@ -229,17 +226,9 @@ class _Beliefs:
             if far != whole.ref and not known.relations.find(was.user, was.path, whole.ref, far):
                 yield Draft(op.RELATION_PUT, {"user": each.user, "ids": [whole.ref, far], **where})
 
-    def _stated(self, was: CurrentVersion) -> dict[str, Any]:
-        """The event that stated a version."""
-        event = self._group.event_at(was.seq)
-        return event.body if event and event.op in _STATED and event.body else {}
-
     def _with_its_past(self, draft: Draft, was: CurrentVersion) -> Draft:
         """The draft, with what was known of the statement that it repeats."""
-        name, stated = was.body()["id"], self._stated(was)
-        carried = {each: stated[each] for each in _CARRIED if each in stated}
-        body = {each: value for each, value in draft.body.items() if each not in _CARRIED}
-        body |= {**carried, "origin": {"id": name, "at": was.at, "by": was.by}}
+        name, body = was.body()["id"], with_its_past(draft, was, self._group.event_at).body
         if above := [each.body()["id"] for each in self._known.resting_on(was) if each.status == "active"]:
             body["above"] = above
         known = self._group.before if self._group.before.version(name) else self._known

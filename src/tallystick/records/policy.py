@@ -41,6 +41,7 @@ ACTIONS = (
 SAME = {"supersede": "revise", "archive": "forget", "retract": "invalidate"}  # synonyms
 BELIEF = "belief"
 CHANGE = "change"  # a group of events: the noun of what can be undone
+GRAPH = "graph"  # the noun of entities and of how they are related
 
 
 class Subject(NamedTuple):
@@ -285,6 +286,8 @@ _TABLE = {
     "graph.put": _row(ALLOW, REFUSE_ABOVE, REFUSE, REFUSE),
     "graph.merge": _row(ALLOW, REVIEW, REFUSE, REFUSE),
     "graph.unmerge": _PERSONS,
+    "graph.split": _row(ALLOW, REVIEW, REFUSE, REFUSE),
+    "graph.refile": _PERSONS,
     "graph.dismiss": _PERSONS,
     "graph.erase": _PERSONS,
     "source.distrust": _PERSONS,
@@ -325,7 +328,7 @@ _ALSO = {  # other rows that a verb alone covers
 REVIEWED = frozenset(  # the rows that can be reviewed; all else is done by somebody who can approve, or not at all
     {
         *(cell for cell in _TABLE if "." not in cell), "change.undo", "path.merge", "path.abandon", "path.compact",
-        "path.reopen", "page.compact", "graph.merge",
+        "path.reopen", "page.compact", "graph.merge", "graph.split",
     }
 )  # fmt: skip
 

@@ -91,6 +91,12 @@ class GraphBook(Part):
             passed.add(node)
         return node
 
+    def nodes_called(self, user: str, name: str) -> Iterator[str]:
+        """The merged nodes of that id, or of that name."""
+        if (user, name) in self._merged:
+            yield name
+        yield from (node for each in keys_of(name) for (_, _, node), _ in self._names.under(user, each))
+
     def called(self, user: str, name: str) -> Iterator[str]:
         """What the merged nodes of that name, as `keys_of` says, are part of."""
         return (self.final(user, node) for (_, _, node), _ in self._names.under(user, name))

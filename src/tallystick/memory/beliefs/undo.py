@@ -13,7 +13,8 @@ from tallystick.decide.undo import undone
 from tallystick.memory.core.changes import group_at, last_change, seq_of
 from tallystick.records import operations as ops
 from tallystick.records.belief import Belief, Change, Undone
-from tallystick.records.event import UNDOES, Draft, Event
+from tallystick.records.event import Draft, Event
+from tallystick.records.policy import CHANGE
 from tallystick.state.beliefs import Beliefs
 
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ class UndoService:
                 group = group_at(folder, seq, whose)
                 drafts = undone(folder.state, group, whose, folder.draw(), reason=reason)
                 return _of(folder.state, group.events[0], drafts)
-        events = gate.undo(seq, user=whose, reason=reason)
+            first = group_at(folder, seq, whose).events[0]
+        events = gate.act_on(
+            CHANGE, "undo", {"event": first.id, "seq": first.seq, "by": first.by}, user=whose, reason=reason
+        )
         with folder.ledger.reading():
-            body = events[0].body or {}
-            [first] = folder.ledger.events(body[UNDOES]["seq"], body[UNDOES]["seq"] + 1)
             drafts = [Draft(each.op, each.body or {}) for each in events]
             return _of(folder.at(events[0].seq - 1), first, drafts, events[0].seq)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from tallystick.decide.restated import EventAt
 from tallystick.decide.undo import NO_CHANGE, Group, must_be_possible
 from tallystick.ledger.format import HOUSEKEEPING, Line
 from tallystick.records.belief import OWNER
@@ -21,6 +22,7 @@ from tallystick.records.operations import (
     EPISODE_RETRACT,
     ERASE,
     IMPORT_DONE,
+    REVIEW_ANSWER,
 )
 from tallystick.records.schema import PERSONS, WRITER_TRUST
 from tallystick.stores.open_ledger import OpenLedger
@@ -46,15 +48,17 @@ def group_at(folder: OpenLedger, seq: int, user: str) -> Group:
     if not events:
         raise Refused(f"event {seq} was erased; an erasure destroys words for good", "state")
 
-    def event_at(place: int) -> Event | None:
-        return ledger.recorded([place]).get(place)
-
     def recorded(ops: Sequence[str], start: int, stop: int | None) -> Iterable[Event]:
         naming = [b'"op":"%b"' % name.encode() for name in ops]
         found = ledger.events(start, ledger.head.seq + 1 if stop is None else stop, naming=naming)
         return (event for event in found if event.op in ops and folder.owner(event) in (None, user))
 
-    return Group(events, folder.at(first - 1), folder.at(last), event_at, recorded)
+    return Group(events, folder.at(first - 1), folder.at(last), events_of(folder), recorded)
+
+
+def events_of(folder: OpenLedger) -> EventAt:
+    """The event of a number, read from the ledger."""
+    return lambda seq: folder.ledger.recorded([seq]).get(seq)
 
 
 def seq_of(folder: OpenLedger, name: str, user: str, path: str) -> int:
@@ -87,6 +91,8 @@ def last_change(folder: OpenLedger, user: str, trust: str, by: str) -> int:
     def is_change(event: Event) -> bool:
         body, is_of_all = event.body or {}, folder.owner(event) is None
         if not body or event.op in NO_CHANGE or (event.op in HOUSEKEEPING and event.op != ERASE):
+            return False
+        if event.op == REVIEW_ANSWER and body["answer"] != "approve":
             return False
         if user != (OWNER if is_of_all else folder.owner(event)):  # what belongs to nobody is the owner's to undo
             return False

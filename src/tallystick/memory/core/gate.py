@@ -17,7 +17,14 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from tallystick.decide import beliefs as decide, paths, review_request as asking, reviews as review, trust as worth
+from tallystick.decide import (
+    beliefs as decide,
+    filing,
+    paths,
+    review_request as asking,
+    reviews as review,
+    trust as worth,
+)
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.entities import entity_for
@@ -25,7 +32,7 @@ from tallystick.decide.erasure import NOUNS, Words, words_of
 from tallystick.decide.gate import Verdict, gate
 from tallystick.decide.subjects import standing, subject_of
 from tallystick.decide.undo import undone
-from tallystick.memory.core.changes import group_at
+from tallystick.memory.core.changes import events_of, group_at
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
 from tallystick.memory.core.policy_reader import PolicyReader
@@ -37,7 +44,19 @@ from tallystick.records.event import ELSEWHERE, Draft, Event
 from tallystick.records.fields import TRUST
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES
-from tallystick.records.policy import ALLOW, BELIEF, CHANGE, QUARANTINE, REFUSE, Policy, Subject, is_above, lower, thing
+from tallystick.records.policy import (
+    ALLOW,
+    BELIEF,
+    CHANGE,
+    GRAPH,
+    QUARANTINE,
+    REFUSE,
+    Policy,
+    Subject,
+    is_above,
+    lower,
+    thing,
+)
 from tallystick.records.review import Action, Approval, Review
 from tallystick.stores.open_ledger import OpenLedger
 
@@ -420,48 +439,51 @@ class WriteGate:
         return Cleared(self.borne_out(worth.explained(self._state, judged)))
 
     def _carried(self, action: Action, draw: Draw) -> list[Draft]:
-        """The drafts that carry out an approved action."""
+        """The drafts that carry out an approved action. Moved, if it would come to something else by now."""
         if action.noun == "path":
             several = self.multi_valued()
             return paths.carried_out(self._state, self.policy, action, draw, several=several, is_approved=True)
-        if action.noun == CHANGE:
-            return self._undone(action, draw)
-        return carried_out(self._state, action, draw)
+        if action.noun not in (CHANGE, GRAPH):
+            return carried_out(self._state, action, draw)
+        drafts = self._drafts_of(action, draw)
+        if action.noun == CHANGE and targets(drafts) != action.target:
+            raise Moved("it would no longer undo what was requested")
+        return drafts
 
-    # -- undoing -----------------------------------------------------------------------------------------------------
+    # -- undoing, and entities that are merged or split ----------------------------------------------------------------
 
-    def undo(self, seq: int, *, user: str, reason: str) -> list[Event]:
-        """Undo the change that has this event."""
-        reason = self.masks.words(reason)
+    def act_on(
+        self, noun: str, verb: str, changes: dict[str, Any], target: tuple[str, ...] = (), *, user: str,
+        reason: str = "",
+    ) -> list[Event]:  # fmt: skip
+        """Undo a change, or merge or split entities, as `changes` and `target` say."""
+        asked: dict[str, Any] = {"user": user, "reason": self.masks.words(reason), "by": self.by, "trust": self.trust}
+        action = Action(kind=verb, noun=noun, changes=changes, target=target, **asked)
 
-        def decided(draw: Draw) -> tuple[Event, list[Draft]]:
-            group = group_at(self._folder, seq, user)
-            drafts = undone(self._state, group, user, draw, reason=reason)
+        def decided(draw: Draw) -> list[Draft]:
+            drafts = self._drafts_of(action, draw)
             if self._without_distrusted(drafts) != drafts:
-                raise Refused("a source that is distrusted said some of it; only a person can undo this", "permission")
-            return group.events[0], drafts
+                raise Refused("a source that is distrusted said some of it; only a person can do this", "permission")
+            return drafts
 
         def judged(draw: Draw) -> list[Draft]:
-            first, drafts = decided(draw)
-            changes = {"event": first.id, "seq": first.seq, "by": first.by}
-            asked: dict[str, Any] = {"user": user, "reason": reason, "by": self.by, "trust": self.trust}
-            action = Action(kind="undo", noun=CHANGE, target=targets(drafts), changes=changes, **asked)
-            return self._judged(action, drafts, draw)
+            drafts = decided(draw)
+            return self._judged(replace(action, target=targets(drafts)) if noun == CHANGE else action, drafts, draw)
 
         if self.is_free(self.trust):
             with suppress(_PolicyChanged):
-                return self._folder.ledger.write(
-                    lambda: self._freely(self.trust, lambda draw: decided(draw)[1]), by=self.by
-                )
+                return self._folder.ledger.write(lambda: self._freely(self.trust, decided), by=self.by)
         return self.record(judged)
 
-    def _undone(self, action: Action, draw: Draw) -> list[Draft]:
-        """The drafts of an undo that was approved. Moved, if it would change something else by now."""
-        group = group_at(self._folder, action.changes["seq"], action.user)
-        drafts = undone(self._state, group, action.user, draw, reason=action.reason)
-        if group.events[0].id != action.changes["event"] or targets(drafts) != action.target:
-            raise Moved("it would no longer undo what was requested")
-        return drafts
+    def _drafts_of(self, action: Action, draw: Draw) -> list[Draft]:
+        state, user, asked = self._state, action.user, action.changes
+        if action.noun == CHANGE:
+            return undone(state, group_at(self._folder, asked["seq"], user), user, draw, reason=action.reason)
+        event_at = events_of(self._folder)
+        if action.kind == "split":
+            return filing.split(state, user, asked["entity"], action.target, asked["to"], event_at, draw)
+        named = {name: asked[name] for name in ("names", "score", "reasons")}
+        return filing.merge(state, user, asked["node"], asked["into"], event_at, draw, named=named)
 
     # -- answering reviews -------------------------------------------------------------------------------------------
 

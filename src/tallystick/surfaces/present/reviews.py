@@ -11,6 +11,7 @@ import click
 
 from tallystick.records.belief import OWNER, Belief
 from tallystick.records.page import NOTES
+from tallystick.records.policy import CHANGE, GRAPH
 from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
 from tallystick.surfaces.present.names import ago, handle, when
@@ -21,7 +22,7 @@ ASKS = {
     "erase": "Destroy the words of", "trust": "Trust", "activate": "Activate again", "reinforce": "Count as helpful",
     "promote": "Promote to a fact", "merge": "Merge", "page.compact": "Compact the page about",
     "path.merge": "Merge the path", "path.abandon": "Abandon the path", "path.compact": "Compact the path",
-    "path.reopen": "Reopen the path",
+    "path.reopen": "Reopen the path", "change.undo": "Undo", "graph.merge": "Merge", "graph.split": "Move from",
 }  # fmt: skip
 GONE = "!"  # the mark of what no longer exists
 
@@ -53,6 +54,11 @@ def _name(review: Review, found: Found) -> str:
     belief, action = found[0] if found else None, review.action
     if action.noun == "path":
         return short(action.path, 40)
+    if action.noun == CHANGE:
+        return f"event {action.changes['seq']}"
+    if action.noun == GRAPH:
+        one, to, other = ("node", "into", "into") if action.kind == "merge" else ("entity", "to", "to")
+        return f"{short(action.changes[one], 40)} {to} {short(action.changes[other], 40)}"
     if belief and action.cell == "page.compact":
         return short(belief.about or NOTES, 24)
     if belief:
@@ -125,6 +131,8 @@ def pieces(review: Review, found: Found) -> Iterator[Piece]:
     kind, first = review.action.kind, found[0] if found else None
     if review.action.noun == "path":
         yield from _of_path(review, found)
+    elif review.action.noun in (CHANGE, GRAPH):
+        yield from (Piece("~", _text(belief)) for belief in found)
     elif not review.action.target:
         yield from _statement(review.action.changes)
     elif first is None:
