@@ -107,7 +107,8 @@ class Names:
         self.kinds: dict[str, str] = {}  # by name
         self._said: dict[str, set[str] | None] = {}  # by page: the texts that may be shown; None: there is nothing
         self._is_whole = False  # whether that is all there is
-        for held in sorted(self._state.query(user=user, kind=ENTITY), key=lambda each: each.seq):  # what was moved, last
+        named = self._state.query(user=user, kind=ENTITY)
+        for held in sorted(named, key=lambda each: each.seq):  # what was moved here comes after what was stated here
             body = held.body()
             found, page = entity_in(body), _page(body)
             if is_outranked(self._state, held, trust):

@@ -194,10 +194,9 @@ class Rows:
             row = self.db.execute("SELECT line FROM graph_nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
             is_visible = row is not None and row[0] != _NOT_YET
             if is_visible != view.is_there(self.db, user, name):
-                own, others = view.merge_of(self.db, user, name), view.merges_into(self.db, user, name)
-                self._nodes.update((user, merge.node) for merge in others)
-                self._nodes.update((user, merge.into) for merge in (own,) if merge)
-                self._touch_edges(user, view.family_of(self.db, user, name) if own or others else ())
+                family = view.family_of(self.db, user, name)
+                self._nodes.update((user, each) for each in family)
+                self._touch_edges(user, family if len(family) > 1 else ())
 
     def _show_node(self, user: str, name: str) -> None:
         said, saved = self._said("nodes", user, name)
@@ -238,7 +237,10 @@ class Rows:
     def _derived_node(self, user: str, name: str) -> RecordFields | None:
         counts = "SELECT told, held FROM graph_entities WHERE user = ? AND node = ?"
         if (counted := self.db.execute(counts, (user, name)).fetchone()) is None:
-            return None
+            if not view.is_only_a_name(self.db, user, name):
+                return None
+            mark = {"ledger": self._ledger, "only": True, "told": 0, "held": 0}
+            return {"id": name, "kind": kind_of(name), "label": title_of(name), "provenance": {MARK: mark}}
         told, held = counted
         latest = self._mentioned(user, name, SOURCES, "DESC")
         first, last = self.facts.known(*self._mentioned(user, name, 1, "ASC")), self.facts.known(latest[0])
