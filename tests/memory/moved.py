@@ -144,9 +144,20 @@ def _graph(m: Memory, how: str, text: str) -> None:
         "node": lambda: m.graph.save_node(MemoryNode(id="n1", kind="place", label=text)),
         "edge": lambda: m.graph.save_edge(MemoryEdge.between("person-ana", "knows", "n1")),
         "merge": lambda: m.graph.merge("n1", "person-ana", sure=True), "ask": lambda: m.graph.merge("n1", "project-x"),
-        "unmerge": lambda: m.graph.unmerge("n1"),
+        "unmerge": lambda: m.graph.unmerge("n1"), "refile": m.graph.refile,
+        "join": lambda: m.graph.merge("project-x", "person-ana", sure=True),
+        "self": lambda: m.graph.merge("person-ana", "user-profile", sure=True),
+        "part": lambda: m.graph.unmerge("project-x"),
+        "yes": lambda: [m.reviews.approve(each.id) for each in m.reviews.waiting() if each.action.noun == "graph"],
     }  # fmt: skip
     acts[how]()
+
+
+def _split(m: Memory, which: int, to: str) -> None:
+    """Let a belief be about something else."""
+    belief = _one([each for each in m.beliefs.all() if each.is_held], which)
+    if belief is not None:
+        m.graph.split(belief.about or "notes", [belief.id], to)
 
 
 def _erase(m: Memory, which: int) -> None:
@@ -157,10 +168,14 @@ def _erase(m: Memory, which: int) -> None:
 
 _STEPS: dict[str, Callable[..., None]] = {
     "remember": _remember, "change": _change, "happened": _happened, "answer": _answer, "walk": _walk, "use": _use,
-    "page": _page, "graph": _graph, "erase": _erase, "field": _field, "join": _join, "relate": _relate,
+    "page": _page, "graph": _graph, "split": _split, "erase": _erase, "field": _field, "join": _join, "relate": _relate,
     "observe": lambda m, text, path, name: m.observe(text, session="s1", path=path, id=name) and None,
 }  # fmt: skip
 
+entities = st.one_of(
+    st.tuples(st.just("graph"), st.sampled_from(["join", "self", "part", "refile", "ask", "yes"]), said),
+    st.tuples(st.just("split"), places, st.sampled_from(["person-ana", "project-x", "Ana", "Zoe Park"])),
+)
 sayings = st.tuples(st.just("remember"), said, abouts, keys, trusts, paths)
 steps = st.one_of(
     sayings, sayings, sayings,
@@ -179,7 +194,7 @@ steps = st.one_of(
     ),
     st.tuples(st.just("page"), st.sampled_from(["describe", "archive", "append", "flag", "clean"]), said),
     st.tuples(st.just("graph"), st.sampled_from(["node", "edge", "merge", "ask", "unmerge"]), said),
-    st.tuples(st.just("erase"), places),
+    st.tuples(st.just("erase"), places), entities,
 )  # fmt: skip
 lives = st.lists(steps, min_size=2, max_size=14)
 

@@ -18,6 +18,7 @@ from tallystick.records.errors import Refused
 from tallystick.records.event import Draft
 from tallystick.records.operations import GRAPH_MERGE, GRAPH_UNMERGE
 from tallystick.state.beliefs import CurrentVersion
+from tallystick.state.pages import USUAL
 from tallystick.state.state import State
 
 MERGED, SPLIT = "merged with another entity", "split from another entity"
@@ -54,6 +55,8 @@ def must_be_two(known: State, user: str, node: str, into: str) -> None:
     """Refused, if two nodes are one, or one of them is part of another already."""
     if node == into:
         raise Refused(f"{node!r:.80} cannot be merged into itself; name another", "self")
+    if node in USUAL:
+        raise Refused(f"{node!r} is about the user; merge the other into it", "state")
     for each in (node, into):
         if other := known.graph.merge_of(user, each):
             raise Refused(f"{each!r:.80} is part of {other.into!r:.80}; merge that one, or unmerge first", "state")

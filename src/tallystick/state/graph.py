@@ -97,9 +97,9 @@ class GraphBook(Part):
             yield name
         yield from (node for each in keys_of(name) for (_, _, node), _ in self._names.under(user, each))
 
-    def called(self, user: str, name: str) -> Iterator[str]:
-        """What the merged nodes of that name, as `keys_of` says, are part of."""
-        return (self.final(user, node) for (_, _, node), _ in self._names.under(user, name))
+    def called(self, user: str, name: str) -> Iterator[tuple[str, str]]:
+        """The merged nodes of that name, as `keys_of` says, and what each is part of."""
+        return ((node, self.final(user, node)) for (_, _, node), _ in self._names.under(user, name))
 
     def first(self) -> int:
         """The first event that any graph needs; -1 if there is none."""

@@ -227,7 +227,7 @@ class Rows:
             there.entry_count, there.tokens = there.entry_count + file.entry_count, there.tokens + file.tokens
             file = there
         self._files[file.user, about] = file
-        self.db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
+        self.db.execute("UPDATE entries SET path = ?, is_due = 1 WHERE path = ?", (file.path, was))
         if was != file.path:
             self._files[gone.user, gone.about] = self._changed[was] = gone
         self.touch(file, at)
@@ -472,7 +472,11 @@ def _show(rows: Rows, event: Event, at: str, stated: int, belief: Mapping[str, A
         if folds and gone and gone[0].path == file.path:  # what was compacted is where it was
             gone = rows.stand_at(name, gone)
     for old in gone:
-        if old is not same and text and not old.superseded:
+        if old is same or not text or old.superseded:
+            continue
+        if origin_of(event).id and old.content == text and not old.is_struck:  # it was moved to the other page
+            rows.fold(old, name, event.ts)
+        else:
             rows.strike(old, event.ts, superseded_by=same.id if same else name)
 
 
