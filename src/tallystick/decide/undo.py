@@ -60,6 +60,7 @@ class Group(NamedTuple):
     before: PastState
     after: PastState
     event_at: EventAt
+    first_of: Callable[[int], int]  # the first event of an event's group
     recorded: Callable[[Sequence[str], int, int | None], Iterable[Event]]  # events of these operations, from … to below
 
 
@@ -71,7 +72,8 @@ def undone(known: State, group: Group, user: str, draw: Draw, *, reason: str = "
     beliefs = _Beliefs(known, group, user, why, draw)
     things = _Things(known, group, user, why)
     if later := sorted({*beliefs.later(), *things.later(), *_facts_of(known, group, user)}):
-        few = ", ".join(map(str, later[:_NAMED])) + (f" and {len(later) - _NAMED} more" if len(later) > _NAMED else "")
+        firsts = list(dict.fromkeys(map(group.first_of, later[: 2 * _NAMED])))[:_NAMED]
+        few = ", ".join(map(str, firsts)) + (" and others" if len(later) > 2 * _NAMED else "")
         raise Refused(f"later changes depend on event {first.seq}; undo those first: {few}", "state")
     drafts = [*things.first(beliefs), *beliefs.drafts(), *things.last(), *_episodes(known, group, user, why)]
     if not drafts:

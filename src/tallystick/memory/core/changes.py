@@ -7,6 +7,7 @@ is looked for from the end of the ledger backwards, in pieces that grow.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from tallystick.decide.restated import EventAt
@@ -39,7 +40,7 @@ def group_at(folder: OpenLedger, seq: int, user: str) -> Group:
     last = seq + ledger.line(seq).left
     if ledger.line(last).op == IMPORT_DONE:  # many events, and none of them was recorded here
         must_be_possible([ledger.line(last).event()])
-    first = next((line.seq + 1 for line in _backwards(folder, seq) if line.left == 0), ledger.first)
+    first = _first_of(folder, seq)
     every = list(ledger.events(first, last + 1))
     owners = {folder.owner(event) for event in every} - {None}
     if owners and owners != {user}:
@@ -53,7 +54,12 @@ def group_at(folder: OpenLedger, seq: int, user: str) -> Group:
         found = ledger.events(start, ledger.head.seq + 1 if stop is None else stop, naming=naming)
         return (event for event in found if event.op in ops and folder.owner(event) in (None, user))
 
-    return Group(events, folder.at(first - 1), folder.at(last), events_of(folder), recorded)
+    return Group(events, folder.at(first - 1), folder.at(last), events_of(folder), partial(_first_of, folder), recorded)
+
+
+def _first_of(folder: OpenLedger, seq: int) -> int:
+    """The first event of an event's group."""
+    return next((line.seq + 1 for line in _backwards(folder, seq) if line.left == 0), folder.ledger.first)
 
 
 def events_of(folder: OpenLedger) -> EventAt:

@@ -33,7 +33,7 @@ from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.file import held_now
 from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import texts
-from tallystick.records.entity import Filing
+from tallystick.records.entity import Filing, kind_of
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
@@ -45,6 +45,7 @@ from tallystick.records.policy import ALLOW, CHANGE, thing
 from tallystick.records.progress import Progress
 from tallystick.records.review import Review
 from tallystick.state.beliefs import CurrentVersion
+from tallystick.state.pages import USUAL
 from tallystick.stores.phase.graph import merge as merging
 from tallystick.stores.phase.graph.base import MemoryGraphStore
 from tallystick.stores.phase.graph.merge import WORTH_ASKING, Likeness, Outcome
@@ -284,15 +285,26 @@ class GraphService:
         self._must_not_be_in_batch()
 
         def look(rows: GraphRows) -> tuple[Likeness, tuple[str, ...]]:
-            gone, kept = (  # by its own id, merged or not; else by its name
-                rows.load_node(name) if self._has_node(rows, name) else self._resolved(rows, name)
-                for name in (node, into)
-            )
+            gone, kept = (self._to_merge(rows, name) for name in (node, into))
             decide.must_stand_for_themselves(gone.to_dict(), kept.to_dict())
+            if not all(self._has_node(rows, each.id) for each in (gone, kept)):  # one of them is a page, and no more
+                return Likeness(kept.id, gone.id, 0.0, ()), gone.names
             return merging.likeness(rows.store(), kept.id, gone.id), gone.names
 
         alike, names = self._ask(look)
         return self._filing.merge(alike, names, sure=sure, dry_run=dry_run)
+
+    def _to_merge(self, rows: GraphRows, name: str) -> MemoryNode:
+        """The node of that id, merged or not; else the one of that name, or the entity of which there is but a page."""
+        if self._has_node(rows, name):
+            return rows.load_node(name)
+        pages = self._folder.state.pages
+        with self._folder.ledger.reading():
+            found = self._folder.entities_called(name, self._user) if is_text(name) else []
+            alone = [each for each in found if each in USUAL or pages.front(self._user, each)]
+        if len(found) == len(alone) == 1 and not self._has_node(rows, alone[0]):
+            return MemoryNode(id=alone[0], kind=kind_of(alone[0]))
+        return self._resolved(rows, name)
 
     def _names(self, node: str) -> tuple[str, ...]:
         return self._ask(lambda rows: rows.load_node(node).names)

@@ -103,7 +103,7 @@ class File:
     ctime: int | None = None
     inode: int | None = None
     digest: bytes | None = None
-    is_due: int = 1
+    is_due: int = 1  # or FROM_NOTHING
 
     @property
     def tag_list(self) -> tuple[str, ...]:
@@ -114,6 +114,7 @@ class File:
         return self.size, self.mtime, self.ctime, self.inode
 
 
+FROM_NOTHING = 2  # a file that is due: what it has is of a page that is gone
 _FILE_FIELDS = [field.name for field in fields(File)]
 ENTRIES = f"SELECT {', '.join(Entry._fields)} FROM entries "
 FILES = f"SELECT {', '.join(_FILE_FIELDS)} FROM files "
@@ -181,7 +182,7 @@ class Rows:
                 "active", at, at,
             )  # fmt: skip
             if found:
-                fresh.front, fresh.digest = found.front, found.digest
+                fresh.front, fresh.digest, fresh.is_due = found.front, found.digest, FROM_NOTHING
                 fresh.size, fresh.mtime, fresh.ctime, fresh.inode = found.stamp
             found = self._files[user, about] = self._changed[fresh.path] = fresh
         return found
@@ -207,7 +208,7 @@ class Rows:
 
     def touch(self, file: File, at: str) -> None:
         """Mark a file as out of date."""
-        file.updated, file.is_due = max(file.updated, at), 1
+        file.updated, file.is_due = max(file.updated, at), max(file.is_due, 1)
         self._changed[file.path] = file
 
     def rename(self, file: File, about: str, at: str) -> File:
@@ -341,6 +342,14 @@ class Rows:
     def has_entries(self, file: File) -> bool:
         self._write_entries()
         return self.db.execute("SELECT 1 FROM entries WHERE path = ? LIMIT 1", (file.path,)).fetchone() is not None
+
+    def leave(self, path: str, at: str) -> None:
+        """Remove a page from which everything was moved, if it says nothing else."""
+        file = self.at(path)
+        if file and not file.entry_count and not file.needs_compact and file.about not in USUAL:
+            usual = title_of(file.about), description_of(file.about), "[]", "active"
+            if (file.title, file.description, file.tags, file.status) == usual:
+                self.sweep(file, at)
 
     def sweep(self, file: File, at: str) -> None:
         """Remove all entries of a page, and the page with them."""
@@ -476,6 +485,7 @@ def _show(rows: Rows, event: Event, at: str, stated: int, belief: Mapping[str, A
             continue
         if origin_of(event).id and old.content == text and not old.is_struck:  # it was moved to the other page
             rows.fold(old, name, event.ts)
+            rows.leave(old.path, event.ts)
         else:
             rows.strike(old, event.ts, superseded_by=same.id if same else name)
 
