@@ -65,7 +65,7 @@ SPECIALIST = (
     Entry("clean", "Hide all beliefs and pages; history stays", "write"),
     Entry("relate", "Record how two memories are related", "write"),
     Entry("paths", "Show, branch and merge the paths of a conversation"),
-    Entry("graph", "Show entities and their relations; import, export and merge them"),
+    Entry("graph", "Show entities and their relations; merge, split, import and export them"),
     Entry("store", "Manage a stand-alone graph workspace, without a memory"),
 )
 LEDGER = (
@@ -90,9 +90,11 @@ GRAPH = (
     Entry("show", "Show an entity and its relations"),
     Entry("export", "Export the graph as one envelope, the same bytes each time"),
     Entry("import", "Import a graph, all or nothing"),
-    Entry("same", "List likely duplicates and proposed merges"),
-    Entry("merge", "Merge one node into another; it can be undone"),
+    Entry("same", "Find likely duplicates, and ask whether they are one"),
+    Entry("merge", "Make one entity part of another; it can be undone"),
     Entry("unmerge", "Undo a merge"),
+    Entry("split", "Move beliefs about one entity to another or a new one"),
+    Entry("refile", "File old statements by today's rules; it can be undone"),
 )
 PATHS = (
     Entry("branch", "Start a path from another one"),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tallystick.records.belief import Change, Undone
+from tallystick.records.page import NOTES
 from tallystick.surfaces.present.beliefs import STEPS
 from tallystick.surfaces.present.names import ago, count, handle
 from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, width
@@ -30,6 +31,9 @@ def lines(changes: Sequence[Change]) -> Iterator[str]:
         yield f"  {dim(_MARKS[each.what])} {bold(name)}  {short(words, width() - cells(name) - 6)}"
         if each.before and each.after and each.before.text != each.after.text:
             yield f"      {dim('was')}  {dim(short(each.before.text, width() - 11))}"
+        if each.before and each.after and each.before.about != each.after.about:
+            filed = f"about {each.before.about or NOTES}, now about {each.after.about or NOTES}"
+            yield f"      {dim('was')}  {dim(short(filed, width() - 11))}"
 
 
 def diff(changes: Sequence[Change]) -> Iterator[str]:

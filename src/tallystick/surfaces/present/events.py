@@ -11,6 +11,8 @@ from tallystick.records.belief import Belief
 from tallystick.records.event import UNDOES, Event
 from tallystick.records.page import NOTES
 from tallystick.records.path import MAIN
+from tallystick.records.policy import CHANGE, GRAPH
+from tallystick.records.review import Action
 from tallystick.records.times import Span, named
 from tallystick.surfaces.present.names import count, handle, short_id, their, when
 from tallystick.surfaces.present.text import bold, cells, dim, short, width
@@ -146,8 +148,11 @@ def _ask(body: Body) -> str:
     asker = action.get("trust", "human")
     if action["kind"] == "trust":
         return f"{_review(body)}: is {names} to be trusted, which {asker} stated?"
-    what = f"the path {action['path']}" if action.get("noun") == "path" else names
-    return f"{_review(body)}: may {asker} {action['kind']} {what}?"
+    if action.get("noun") == "path":
+        names = f"the path {action['path']}"
+    elif action.get("noun") in (CHANGE, GRAPH):
+        return f"{_review(body)}: may {asker} {Action.from_body(action).label}?"
+    return f"{_review(body)}: may {asker} {action['kind']} {names}?"
 
 
 def _refuse(body: Body) -> str:

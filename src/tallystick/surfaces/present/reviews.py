@@ -5,6 +5,7 @@ Proposed words are shown like all stored text: the terminal obeys nothing in the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 import click
@@ -37,7 +38,7 @@ def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
     """A line for each review: its short id, the action and its belief, who asks, the words."""
     asked: list[str] = []
     for review, found in reviews:
-        several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
+        several = review.action.kind in ("erase", "merge", "reinforce", "split", "undo") and len(found) > 1
         more = f" and {len(found) - 1} more" if several else ""
         what = f"{review.action.label.split()[0]} {_name(review, found)}{more}"
         asked.append(short(review.action.label, 40) if review.action.noun == "path" else what)
@@ -46,6 +47,7 @@ def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
         who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if has_status else "")
         new = review.action.changes.get("text")
         words = new if isinstance(new, str) else found[0].text if found and found[0] else ""
+        words = words or "; ".join(review.action.changes.get("reasons", ()))
         used = 6 + 2 + cells(what) + 2 + len(who) + 2
         yield f"{dim(shown(review.id[-6:]))}  {what}  {dim(who)}  {short(words, width() - used)}"
 
@@ -104,6 +106,9 @@ def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
     yield "review", [shown(review.id), warn(status) if review.is_open else status]
     if review.marker and review.status == "waiting":
         yield "approved", shown(f"by {review.granted_by}, once, until {when(review.expires)}")
+    if action.cell == "graph.merge" and review.is_open:
+        names = " ".join(quote(action.changes[each]) for each in ("node", "into"))
+        yield "preview", dim(shown(f"tallystick graph merge {names} --dry-run"))
     yield "asked by", shown(f"{action.trust} ({action.by})")
     yield "because", short(action.reason, 400)
     yield "approval", shown(review.why)
