@@ -76,7 +76,8 @@ def event_summary(event: Event, find: Find, room: int) -> EventSummary:
         body = {name: value for name, value in event.body.items() if name not in (UNDOES, "reason")}
         if isinstance(stated := body.get("belief"), dict):
             body["belief"] = {name: value for name, value in stated.items() if name != "reason"}
-        begun = f"event {mark['seq']}: "
+        why = str((stated or event.body).get("reason", "")).partition(": ")[2]  # after what it undoes
+        begun = f"event {mark['seq']}: " + (f"({short(why, room // 3)}) " if why else "")
         found = event_summary(event._replace(body=body), find, room - cells(begun))
         return found._replace(words=begun + found.words)
     if event.op.startswith("belief."):
