@@ -68,7 +68,10 @@ def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER, path: str = "") 
         left, right = old.get(ref), new.get(ref)
         if left is None or right is None or left.line != right.line:
             was, will = (held.belief() if held else None for held in (left, right))
-            changes.append(Change(next(held.key for held in (right, left) if held), was, will))
+            last = after.version(ref) or right or left
+            assert last is not None, ref
+            reason = str(last.body().get("reason", ""))
+            changes.append(Change(next(held.key for held in (right, left) if held), was, will, reason, last.seq))
     return changes
 
 

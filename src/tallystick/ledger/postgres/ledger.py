@@ -193,7 +193,7 @@ class PostgresLedger(PostgresReader):
             keys.clear()
             seq = self.head.seq + 1
             for _, group in groups:
-                keys.append(own_key(seq, group[0][0].id) if group else "")
+                keys.append(own_key(seq, group[0][1]) if group else "")
                 seq += len(group)
             return [group for _, group in groups]
 

@@ -149,12 +149,14 @@ def _recent(memory: Memory) -> list[tuple[str, list[Learned]]]:
 
 
 def _newest(memory: Memory) -> Iterator[Learned]:
-    keys, gone = set[str](), set[str]()
+    keys, gone, restored = set[str](), set[str](), set[str]()
     for event in _backwards(memory):
         if event.body is None:
             continue
-        if event.op in ("episode.retract/1", "episode.fade/1"):
-            gone.update(event.body["ids"])
+        if event.op == "episode.restore/1":
+            restored.update(event.body["ids"])
+        elif event.op in ("episode.retract/1", "episode.fade/1"):
+            gone.update(set(event.body["ids"]) - restored)
         elif event.op == "episode.put/1":
             if event.id not in gone and not event.body["episode"].get("path"):
                 turn = Episode.of(event)

@@ -214,6 +214,7 @@ _CHANGES = {
     operations.BELIEF_PUT: "remembered", operations.BELIEF_SUPERSEDE: "revised",
     operations.BELIEF_TOMBSTONE: "forgotten", operations.BELIEF_INVALIDATE: "proved wrong",
     operations.EPISODE_PUT: "observed", operations.EPISODE_RETRACT: "taken back",
+    operations.EPISODE_RESTORE: "put back",
 }  # fmt: skip
 
 
@@ -296,13 +297,15 @@ def _seq_before(memory: Memory, time: str) -> int:
 
 def _backwards(memory: Memory, first: int, last: int, path: str, wanted: Mapping[str, str]) -> Iterator[Entry]:
     """The entries that match, newest first. So a retraction is known before the episode is met."""
-    retracted = set[str]()
+    retracted, restored = set[str](), set[str]()
     for stop in range(memory.ledger.size, first, -_CHUNK):
         for event in memory.log_page(before=stop, limit=_CHUNK, reach=_CHUNK).events:
             if event.op not in _CHANGES or event.body is None:
                 continue
+            if event.op == operations.EPISODE_RESTORE:
+                restored.update(event.body["ids"])
             if event.op == operations.EPISODE_RETRACT:
-                retracted.update(event.body["ids"])
+                retracted.update(set(event.body["ids"]) - restored)
             stated = event.body.get("belief") or event.body.get("episode") or {}
             is_wanted = all(stated.get(name, "") == value for name, value in wanted.items())
             if is_wanted and first <= event.seq <= last and (not stated or stated.get("path", "") == path):
