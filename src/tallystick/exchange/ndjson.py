@@ -129,7 +129,7 @@ def renumbered(
     """The body of an event, with other numbers where it names places in the ledger."""
     if UNDOES in body:
         body = {**body, UNDOES: {**body[UNDOES], "seq": last(body[UNDOES]["seq"])}}
-    if "again" in body:
+    if op == ops.BELIEF_PUT and "again" in body:
         return {**body, "again": {**body["again"], "first": last(body["again"]["first"])}}
     if op == RULE_RAN:
         return {**body, "through": last(body["through"])}
@@ -413,7 +413,7 @@ _EVENTS: dict[str, dict[str, Shape]] = {
     ops.RULE_RAN: {**_WHOSE, "id": _name, "through": _whole, "considered": _whole, "made": _table(_whole)},
     ops.RULE_FOUND: {**_WHOSE, "id": _name, "ids": _each(_text, 1), "reason": _text},
     ops.DELTA_NOOP: {**_WHOSE, "step": _fields(sources=_texts), "?corroborates": _texts, "?why": _text},
-    ops.PAGE_PUT: {**_WHOSE, "about": _name, "front": _FRONT},
+    ops.PAGE_PUT: {**_WHOSE, "about": _name, "front": _FRONT, "?again": _flag},
     ops.PAGE_COMPACT: {**_WHOSE, "about": _name, "into": _table(_name)},
     ops.PAGE_RENAME: {**_WHOSE, "about": _name, "to": _name},
     ops.PAGE_CLEAN: _WHOSE,

@@ -354,6 +354,7 @@ class AsyncMemory(_Awaited):
     sources = _call(Memory.sources)
     status = _call(Memory.status)
     test = _call(Memory.test)
+    undo = _call(Memory.undo)
     why = _call(Memory.why)
     withheld = _call(Memory.withheld)
 

@@ -88,7 +88,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "rule.found/1": {**_WHOSE, "id": NAME, "ids": ID, "reason": TEXT},
     "delta.noop/1": {**_WHOSE, "agent": NAME, "path": NAME, "step": TREE, "corroborates": ID, "why": TEXT},
     "page.put/1": {
-        **_WHOSE, "about": NAME,
+        **_WHOSE, "about": NAME, "again": FLAG,
         "front": {
             "description": TEXT, "title": TEXT, "tags": NAME, "status": CHOICE, "created": TIME, "needs_compact": FLAG,
             "reason": TEXT,

@@ -154,7 +154,8 @@ class PagesAt(Follower[PagesFile]):
             return is_removed
         due = db.entries(file.path, due=True) if due is None else due
         try:
-            there = None if from_nothing or file.is_due == FROM_NOTHING else read
+            is_former = file.is_due == FROM_NOTHING and read is not None and read.digest == file.digest
+            there = None if from_nothing or is_former else read
             rendering = self._rendering(db, file, there, page, due, completions, drops, recorded)
         except Refused as error:
             raise NoPage(str(error)) from None

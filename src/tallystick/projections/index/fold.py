@@ -491,7 +491,7 @@ def _was_ended_by_them(
         if after is None:
             return True
         is_theirs = _is_from(against, after)
-        if after.by != last.closed_by:  # their words, and somebody else put them back
+        if after.since_seq == seq and after.by != last.closed_by:  # their words, and somebody else put them back
             is_theirs = any(each.covers(by=last.closed_by or "", seq=seq) for each in against)
         if after.id in seen or not is_theirs:
             return False

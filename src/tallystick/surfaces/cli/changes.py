@@ -12,7 +12,7 @@ from tallystick.surfaces.present.changes import diff as diff_lines, undone
 from tallystick.surfaces.present.names import read_moment
 
 
-@command("undo", "tallystick undo", "tallystick undo 2d4f1a", "tallystick undo 41 --dry-run")
+@command("undo", "tallystick undo", "tallystick undo 2d4f1a", "tallystick undo 7c01be --dry-run")
 @click.argument("name", required=False, metavar="[EVENT]", shell_complete=complete)
 @option("--reason TEXT", "Why it is undone.", default="")
 @option("--dry-run", "Show what would be undone, and stop.")
@@ -24,7 +24,7 @@ def undo(call: Call, name: str | None, reason: str, dry_run: bool, path: str | N
 
     All that was recorded as one is put back: what was remembered is forgotten; what was revised, corrected, merged,
     forgotten or approved is as it was. Undoing is a new event: nothing leaves the history, and it can be undone itself.
-    It is refused if later changes depend on it, which are named. An erasure cannot be undone.
+    It is refused if later changes depend on it, which are named. An erasure cannot be undone. Prints what is put back.
     """
     with call.memory(read_only=dry_run) as memory:
         found = memory.undo(name, reason=reason, path=path or "", dry_run=dry_run)

@@ -279,17 +279,17 @@ def unmerge(call: Call, node: str) -> None:
 
 @command(
     "graph split",
-    "tallystick graph split Ana 2d4f1a 7c01be --to \"Ana Berg\"",
-    "tallystick graph split person-ana 2d4f1a --to person-anna --dry-run",
+    'tallystick graph split Ana 2d4f1a 7c01be --to "Ana Berg" --dry-run',
+    'tallystick graph split Ana 2d4f1a 7c01be --to "Ana Berg" --yes',
 )
 @click.argument("entity", metavar="ENTITY", shell_complete=complete_entity)
-@click.argument("beliefs", metavar="BELIEF…", nargs=-1, required=True, shell_complete=complete)
+@click.argument("beliefs", metavar="BELIEF...", nargs=-1, required=True, shell_complete=complete)
 @option("--to ENTITY", "What they are about; it may be new.", required=True, shell_complete=complete_entity)
 @option("-y --yes", "Do not ask.")
 @option("--dry-run", "Only show what would be moved.")
 @speaker
 def split(call: Call, entity: str, beliefs: tuple[str, ...], to: str, yes: bool, dry_run: bool) -> None:
-    """Lets some beliefs about ENTITY be about another one: two people were taken for one. Shows them, and asks first.
+    """Lets each BELIEF about ENTITY be about another one: two people were taken for one. Shows them, and asks first.
     It is one change, and can be undone.
     """
     with call.memory(read_only=dry_run) as memory:
