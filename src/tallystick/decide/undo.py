@@ -21,14 +21,12 @@ from tallystick.records.belief import recorded
 from tallystick.records.episode import ARCHIVED, RETRACTED
 from tallystick.records.errors import Refused
 from tallystick.records.event import UNDOES, Draft, Event
-from tallystick.records.fact import without_steps
 from tallystick.records.path import ABANDONED, CLOSED, MERGED, OPEN
 from tallystick.records.trust import NONE, USUAL
 from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.state import PastState, State
 
 _NAMED = 20  # later changes in a message
-_OWN = ("id", "reason", "views")  # what a version does not share with the one before
 _OUT = {op.EPISODE_RETRACT: RETRACTED, op.EPISODE_FADE: ARCHIVED}  # what leads out of recall
 _WITHDRAWN = {"tombstone": op.BELIEF_TOMBSTONE, "invalidated": op.BELIEF_INVALIDATE}
 
@@ -138,13 +136,13 @@ class _Beliefs:
     def _is_moved(self, ref: str) -> bool:
         """True if all that the group changed of a belief is what it is about."""
         was, made, _ = self._three(ref)
-        return bool(was and made and said(was, "about") == said(made, "about") and said(was) != said(made))
+        return bool(was and made and was.said("about") == made.said("about") and was.said() != made.said())
 
     def _is_same(self, ref: str, one: CurrentVersion | None, other: CurrentVersion | None) -> bool:
         """True if two versions of a belief say the same, as far as the group changed it."""
         if one is None or other is None:
             return one is other
-        return _about(one) == _about(other) if self._is_moved(ref) else said(one) == said(other)
+        return _about(one) == _about(other) if self._is_moved(ref) else one.said() == other.said()
 
     def _is_put_back(self, ref: str) -> bool:
         """True if a belief is as it was before."""
@@ -188,10 +186,10 @@ class _Beliefs:
         return Draft(op.BELIEF_TOMBSTONE, {"id": now.body()["id"], "reason": self._why, **uncovers})
 
     def _as_it_was(self, was: CurrentVersion, now: CurrentVersion) -> Draft:
-        if self._is_moved(was.ref) and said(now, "about") != said(was, "about"):  # it says something else since
+        if self._is_moved(was.ref) and now.said("about") != was.said("about"):  # it says something else since
             filed = stated_in(self._group.event_at, was).get("filed", 0)
             return moved(now, _about(was), self._group.event_at, self._draw, self._why, filed)
-        is_said = said(was, "status") == said(now, "status")
+        is_said = was.said("status") == now.said("status")
         if was.status in _WITHDRAWN and is_said and not self._known.is_uncovered(now):
             return Draft(_WITHDRAWN[was.status], {"id": now.body()["id"], "reason": self._why})
         draft = self._restated(was, now, {})
@@ -250,14 +248,6 @@ def _is_doubted(known: PastState | State, held: CurrentVersion) -> bool:
 
 def _about(held: CurrentVersion) -> str:
     return str(held.body().get("about", ""))
-
-
-def said(held: CurrentVersion, *but: str) -> dict[str, Any]:
-    """What a version says, without what is its own."""
-    body = held.body()
-    views = {name: view for name, view in without_steps(body.get("views", {})).items() if name != "entry"}
-    rest = {name: value for name, value in body.items() if name not in (*_OWN, *but)}
-    return {**rest, "views": views, **({} if "status" in but else {"status": held.status})}
 
 
 # -- episodes ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from tallystick.records.json import to_keep
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE
 from tallystick.state.tables import Codec, ordinal
 
+_OWN = ("id", "reason", "views")  # what a version does not share with the one before
+
 
 class CurrentVersion(NamedTuple):
     """The current version of one belief. `ref`, its first version's id, is its identity."""
@@ -44,6 +46,13 @@ class CurrentVersion(NamedTuple):
     def body(self) -> dict[str, Any]:
         body: dict[str, Any] = orjson.loads(self.line)[0]
         return body
+
+    def said(self, *but: str) -> dict[str, Any]:
+        """What it says, without what is its own; and but for some fields."""
+        body = self.body()
+        views = {name: view for name, view in without_steps(body.get("views", {})).items() if name != "entry"}
+        rest = {name: value for name, value in body.items() if name not in (*_OWN, *but)}
+        return {**rest, "views": views, **({} if "status" in but else {"status": self.status})}
 
     @classmethod
     def of(

@@ -310,7 +310,7 @@ def refile(call: Call, yes: bool, dry_run: bool) -> None:
 
 
 def _file(call: Call, what: str, act: Callable[..., Filing], *, yes: bool, dry_run: bool) -> None:
-    """Show which beliefs would be about another entity, and change that once a person has said yes."""
+    """Show which beliefs would be about another entity, and change that once a person confirms it."""
     found = act(dry_run=True)
     many = count(len(found.changes), "belief")
     if not dry_run and found.changes:
