@@ -35,7 +35,7 @@ NO_CHANGE = (  # events that change nothing which can be put back
     op.DELTA_NOOP, op.SESSION_START, op.SESSION_END, op.GRAPH_PROPOSE, op.GRAPH_DISMISS,
 )  # fmt: skip
 _IMPORTED = "it was imported with another memory; distrust that memory instead: tallystick trust --none SOURCE"
-_FOR_GOOD = {  # the way out instead
+FOR_GOOD = {  # the way out instead
     op.ERASE: "an erasure destroys words for good",
     op.PATH_MERGE: "a merged path stays merged; revise or forget what it brought",
     op.PATH_BRANCH: "abandon the path instead: tallystick paths abandon",
@@ -83,7 +83,7 @@ def undone(known: State, group: Group, user: str, draw: Draw, *, reason: str = "
 def must_be_possible(events: Iterable[Event]) -> None:
     """Refused, with the way out, if one of these events cannot be undone."""
     for event in events:
-        why = _FOR_GOOD.get(event.op)
+        why = FOR_GOOD.get(event.op)
         if event.op == op.TRUST_CORROBORATE and "source" in (event.body or {}):
             why = "what was approved of a source stays so; distrust it instead: tallystick trust --none SOURCE"
         if why is not None or event.op.startswith("ledger."):

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 
 from tallystick.decide.restated import EventAt
-from tallystick.decide.undo import NO_CHANGE, Group, must_be_possible
+from tallystick.decide.undo import FOR_GOOD, NO_CHANGE, Group, must_be_possible
 from tallystick.ledger.format import HOUSEKEEPING, Line
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotFound, Refused
@@ -86,6 +86,11 @@ def seq_of_event(folder: OpenLedger, name: str) -> int | None:
     """The number of the event of that id; None if there is none here."""
     found = folder.ledger.lines(folder.ledger.first, having=[f'"id":"{name}"'.encode(errors="replace")])
     return next((line.seq for line in found if line.event().id == name), None)
+
+
+def can_be_undone(event: Event) -> bool:
+    """False for what changes nothing, and for what stays for good."""
+    return event.op not in NO_CHANGE and event.op not in HOUSEKEEPING and event.op not in FOR_GOOD
 
 
 def last_change(folder: OpenLedger, user: str, trust: str, by: str) -> int:

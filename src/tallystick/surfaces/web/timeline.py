@@ -19,6 +19,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from tallystick.memory.core.changes import can_be_undone
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
 from tallystick.records.event import UNDOES, Event
@@ -67,6 +68,12 @@ _TONES = {  # the colours of their chips
     "review.ask/1": "warn", "review.refuse/1": "bad", "erase/1": "bad", "ledger.torn/1": "bad",
     "ledger.restore/1": "bad", "ledger.repair/1": "bad",
 }  # fmt: skip
+
+_DONE = {
+    "undone": "Undone. This is the event that did it; it can be undone too.",
+    "merged": "Merged. Every name of either leads to the one entity now. This is the event that did it.",
+    "split": "Moved. This is the event that did it.",
+}
 
 
 async def list_events(request: Request) -> Response:
@@ -129,6 +136,7 @@ def in_words(memory: Memory, event: Event, room: int = _LINE) -> dict[str, Any]:
         "session": str((stated or {}).get("session", "")),
         "agent": str((stated or {}).get("agent", "")),
         "address": _subject(memory, event),
+        "may_undo": bool(body) and memory.writable and can_be_undone(event),
     }
 
 
@@ -181,7 +189,8 @@ def _subject(memory: Memory, event: Event) -> str:
 
 async def show(request: Request) -> Response:
     seq = _seq(request)
-    return render(request, "event.html", view=await with_memory(request, lambda memory: _view(memory, seq)))
+    done = _DONE.get(request.query_params.get("done", ""), "")
+    return render(request, "event.html", view=await with_memory(request, lambda memory: _view(memory, seq)), done=done)
 
 
 async def sign(request: Request) -> Response:
