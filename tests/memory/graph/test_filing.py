@@ -126,6 +126,14 @@ def test_what_was_stated_since_stays_where_it_was_stated(two):
     assert sorted(words_on(two, MAJA)) == ["Maja has a dog", "Maja likes green tea"]
 
 
+def test_a_page_on_which_all_is_retracted_stays_and_can_be_read(memory):
+    memory.pages.clean()
+    memory.forget(memory.remember("Ana likes tea", about="person-ana").id)
+    memory.graph.merge("person-ana", "user-profile", sure=True)
+
+    assert [len(memory.pages.read(page.path).entries) for page in memory.pages.list()] == [0]
+
+
 def test_a_merge_of_what_was_merged_is_undone_first(two):
     two.remember("Mia runs", about="person-mia", key="run")
     first = two.graph.merge(MAJA, MAYA, sure=True).filing.seq

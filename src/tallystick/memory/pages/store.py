@@ -304,10 +304,12 @@ class PageStore:
             raise NotWritable("this memory is open for reading only")
 
     def _about(self, path: str) -> str:
-        """What the page is about that a caller names; after a merge, what that is part of."""
+        """What the page is about that a caller names; if it is gone since a merge, what that is part of."""
         if not _is_text(path):
             raise Refused("give the name of a page, like person-ana.md", "name")
         about = self._named(path)
+        if (file := self._file(about)) and not file.is_gone:
+            return about
         with self._folder.ledger.reading():
             return after_merges(self._folder.state, about, self._user)
 
