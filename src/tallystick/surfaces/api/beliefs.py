@@ -195,7 +195,7 @@ class Undo(Shape):
     """A change to undo."""
 
     model_config = shaped(event="ana-drinks", reason="that was another Ana", dry_run=False)
-    event: models.Seq | models.BeliefName | None = Field(
+    event: Annotated[models.Seq | models.BeliefName | None, BeforeValidator(models.whole)] = Field(
         default=None, description="The number of an event, its id, or a belief, whose last change is meant. Left out: "
         "the last change of the user; with less than a person's trust, the last one of this server.",
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Path as InPath, Query
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from tallystick.memory.memory import Memory
@@ -12,7 +12,7 @@ from tallystick.records.errors import NeedsApproval
 from tallystick.stores.phase.graph.traverse import Limits
 from tallystick.surfaces.api import graph_models as shown, models
 from tallystick.surfaces.api.graph_models import Named, Relation
-from tallystick.surfaces.api.models import Limit, Shape, several, shaped
+from tallystick.surfaces.api.models import Limit, Shape, several, shaped, whole
 from tallystick.surfaces.api.operation import WRITE, Operations, Part, part, plain, plains
 
 api = Operations("graph", "Entities and their relations.")
@@ -182,7 +182,9 @@ class FindSame(Shape):
 
     model_config = shaped(kind="person", limit=20)
     kind: str | None = Field(default=None, description="Only entities of that kind.")
-    limit: int = Field(default=20, ge=1, le=500, description="How many new pairs at most.")
+    limit: Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)] = Field(
+        default=20, description="How many new pairs at most."
+    )
 
 
 @api.post("/v1/entities/same", models.MergeReviews, 403, summary="Ask about likely duplicates")
