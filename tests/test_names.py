@@ -20,7 +20,7 @@ OLD_MODULES = """
     learns leaves level links listening looking looks meaning mend notebook opened overseeing page_adopt page_fold
     page_rest pages_at paging parts patience phase_follows phase_turn phrases plant prepared recalled relating said
     saying sayings secrets_stated seen sentence shelf sight speaker standing states stretches strict_json surgery
-    survey taken taken_in taken_join taken_plain takeover taking tends trusts undo uses using verdict walks weigh
+    survey taken taken_in taken_join taken_plain takeover taking tends trusts uses using verdict walks weigh
     wire withheld withhold
 """
 OLD_CALLS = """

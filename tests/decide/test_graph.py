@@ -7,25 +7,19 @@ from hypothesis import given, strategies as st
 from tallystick.decide.graph import (
     ROOM,
     Saved,
-    dismiss,
     is_of,
-    merge,
-    merges_thing,
-    propose,
+    merges_one,
+    must_stand_for_themselves,
     put,
     records_in,
     tells_of,
-    unmerge,
+    words_about,
 )
 from tallystick.ledger.format import MAX_LINE
-from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.graph.nodes import line_of
-from tallystick.records.operations import GRAPH_MERGE, GRAPH_PUT
-from tests.refusals import refuses
-
-ASKED = ProposedMerge("a", "b", 0.5, (), "cli:local", "")
+from tallystick.records.operations import GRAPH_MERGE, GRAPH_PUT, REVIEW_ANSWER as ANSWER, REVIEW_ASK as ASK
 
 
 def saved(name, part="nodes", **told):
@@ -81,29 +75,25 @@ def test_a_record_that_names_a_belief_has_an_event_of_its_own():
 
 
 def test_a_merge_of_what_does_not_stand_for_itself_is_refused():
-    one, other, gone = {"id": "a"}, {"id": "b"}, {"id": "c", "merged": {"into": "d"}}
-    told = {"score": 0.5, "reasons": ["x"]}
-    for act in (merge, lambda user, node, into, **told: propose(user, node, into, [], **told)):
-        for pair, says in (((one, one), "into itself"), ((gone, one), "into 'd'"), ((one, gone), "into 'd'")):
-            with pytest.raises(Refused, match=says):
-                act("me", *pair, **told)
-    [draft] = merge("me", {"id": "a", "label": "A", "aliases": ["B", "A", ""]}, other, **told)
-
-    assert (draft.op, draft.body["names"]) == (GRAPH_MERGE, ["A", "B"])
+    one, gone = {"id": "a"}, {"id": "c", "merged": {"into": "d"}}
+    for pair, says in (((one, one), "into itself"), ((gone, one), "into 'd'"), ((one, gone), "into 'd'")):
+        with pytest.raises(Refused, match=says):
+            must_stand_for_themselves(*pair)
+    must_stand_for_themselves(one, {"id": "b"})
 
 
-def test_what_was_proposed_is_not_proposed_again_and_only_that_is_dismissed():
-    told = {"score": 0.5, "reasons": []}
-    assert propose("me", {"id": "b"}, {"id": "a"}, [ASKED], **told) == []
-    assert dismiss("me", "b", "a", [ASKED])[0].body == {"user": "me", "node": "a", "into": "b"}
-    with refuses("state", "'b'", "'a'", "tallystick graph same"):
-        dismiss("me", "b", "a", [])
+def test_an_erasure_finds_merges_and_the_reviews_whether_to():
+    changes = {"node": "a", "into": "b", "names": [], "score": 0.5, "reasons": []}
+    action = {"kind": "merge", "noun": "graph", "changes": changes}
+    asked = event({"user": "me", "review": "r-1", "action": action}, ASK)
+    answer = event({"user": "me", "review": "r-1", "answer": "reject", "reason": "x"}, ANSWER)
+    merged = event({"user": "me", "node": "c", "into": "a"}, GRAPH_MERGE)._replace(id="e-1")
+    other = event({"user": "me", "review": "r-2", "reason": "x"}, ANSWER)
+    others = [asked._replace(body={**asked.body, "user": "bob"}), other]
+    ids, speaks = words_about("me", {"a"})
 
-
-def test_only_a_merge_is_taken_back():
-    assert unmerge("me", "a", "b")[0].body == {"user": "me", "node": "a"}
-    with refuses("state", "'a'", "merged"):
-        unmerge("me", "a", None)
+    assert [speaks(each) for each in (asked, answer, merged, *others)] == [True, True, True, False, False]
+    assert list(ids) == ["r-1", "e-1"]
 
 
 def test_an_erasure_takes_the_events_that_name_it_and_no_others():
@@ -120,7 +110,7 @@ def test_an_erasure_takes_the_events_that_name_it_and_no_others():
     assert tells_of(event({"user": "me", "node": "a", "into": "b"}, GRAPH_MERGE), "me", {"b"})
     for other in (event(None), event(beside.body, "belief.put/1"), event({**beside.body, "user": "bob"})):
         assert not tells_of(other, "me", {"a"})
-        assert not merges_thing(other, "me", {"a"})
-    assert merges_thing(event({"user": "me", "node": "a", "into": "b"}, GRAPH_MERGE), "me", {"a"})
-    assert not merges_thing(beside, "me", {"a"})
+        assert not merges_one(other, "me", {"a"})
+    assert merges_one(event({"user": "me", "node": "a", "into": "b"}, GRAPH_MERGE), "me", {"a"})
+    assert not merges_one(beside, "me", {"a"})
     assert is_of({"id": "e", "source": "a", "target": "b"}, {"b"})

@@ -13,6 +13,7 @@ from tallystick import ConsolidationRule, Memory, MemoryEdge, MemoryNode, Tallys
 from tests import strategies
 
 said = strategies.texts.filter(str.strip)
+PATHS = ("", "b", "c")
 places = st.integers(0, 99)
 paths = st.sampled_from(["", "", "b", "c"])
 abouts = st.sampled_from(["", "person-ana", "project-x", "user-profile", "../x"])
@@ -64,6 +65,30 @@ def _change(m: Memory, which: int, how: str, text: str) -> None:
         {"forget": m.forget, "invalidate": m.invalidate}[how](belief.id, reason="it was not so")
 
 
+def _field(m: Memory, which: int, field: str, key: str) -> None:
+    """Change something else than the words of a belief."""
+    belief = _one(m.beliefs.all(), which)
+    values: dict[str, Any] = {
+        "tags": ["a", key or "b"], "about": "person-ana", "key": key or "k3", "status": "deprecated",
+        "valid_to": "2027-01-01",
+    }  # fmt: skip
+    if belief is not None:
+        m.revise(belief.id, **{field: values[field]}, path=belief.path)
+
+
+def _join(m: Memory, one: int, other: int) -> None:
+    """Let one belief become part of another."""
+    found = [belief for belief in m.beliefs.all() if belief.is_held and not belief.path]
+    if len(found) > 1:
+        m.apply(m.action("merge", _one(found, one).id, _one(found, other).id))
+
+
+def _relate(m: Memory, one: int, other: int, relation: str) -> None:
+    found = [belief for belief in m.beliefs.all() if not belief.path]
+    if found:
+        m.relate(_one(found, one).id, _one(found, other).id, relation)
+
+
 def _happened(m: Memory, which: int, how: str) -> None:
     episode = _one(m.episodes.recent(limit=50), which)
     if episode is not None:
@@ -80,6 +105,7 @@ def _walk(m: Memory, how: str, path: str) -> None:
     acts: dict[str, Callable[[], object]] = {
         "branch": lambda: m.paths.branch(path or "d", ""), "merge": lambda: m.paths.merge(path or "d"),
         "abandon": lambda: m.paths.abandon(path or "d", "no use"), "close": lambda: m.paths.compact(path or "d"),
+        "reopen": lambda: m.paths.reopen(path or "d", "of use"),
     }  # fmt: skip
     acts[how]()
 
@@ -96,6 +122,7 @@ def _use(m: Memory, how: str, text: str) -> None:
         "config": lambda: m.config.set("decay", "0.5"),
         "rule": lambda: m.rules.put(ConsolidationRule(id="r1", cadence={"every": 1}, then_emits=["facts"])),
         "run": m.run_due,
+        "undo": m.undo,
         "other": lambda: m.remember(f"SECRET of bob {text}", user="bob", about="person-bob"),
         "compact": m.ledger.compact,
     }  # fmt: skip
@@ -117,9 +144,20 @@ def _graph(m: Memory, how: str, text: str) -> None:
         "node": lambda: m.graph.save_node(MemoryNode(id="n1", kind="place", label=text)),
         "edge": lambda: m.graph.save_edge(MemoryEdge.between("person-ana", "knows", "n1")),
         "merge": lambda: m.graph.merge("n1", "person-ana", sure=True), "ask": lambda: m.graph.merge("n1", "project-x"),
-        "unmerge": lambda: m.graph.unmerge("n1"),
+        "unmerge": lambda: m.graph.unmerge("n1"), "refile": m.graph.refile,
+        "join": lambda: m.graph.merge("project-x", "person-ana", sure=True),
+        "self": lambda: m.graph.merge("person-ana", "user-profile", sure=True),
+        "part": lambda: m.graph.unmerge("project-x"),
+        "yes": lambda: [m.reviews.approve(each.id) for each in m.reviews.waiting() if each.action.noun == "graph"],
     }  # fmt: skip
     acts[how]()
+
+
+def _split(m: Memory, which: int, to: str) -> None:
+    """Let a belief be about something else."""
+    belief = _one([each for each in m.beliefs.all() if each.is_held], which)
+    if belief is not None:
+        m.graph.split(belief.about or "notes", [belief.id], to)
 
 
 def _erase(m: Memory, which: int) -> None:
@@ -130,10 +168,14 @@ def _erase(m: Memory, which: int) -> None:
 
 _STEPS: dict[str, Callable[..., None]] = {
     "remember": _remember, "change": _change, "happened": _happened, "answer": _answer, "walk": _walk, "use": _use,
-    "page": _page, "graph": _graph, "erase": _erase,
+    "page": _page, "graph": _graph, "split": _split, "erase": _erase, "field": _field, "join": _join, "relate": _relate,
     "observe": lambda m, text, path, name: m.observe(text, session="s1", path=path, id=name) and None,
 }  # fmt: skip
 
+entities = st.one_of(
+    st.tuples(st.just("graph"), st.sampled_from(["join", "self", "part", "refile", "ask", "yes"]), said),
+    st.tuples(st.just("split"), places, st.sampled_from(["person-ana", "project-x", "Ana", "Zoe Park"])),
+)
 sayings = st.tuples(st.just("remember"), said, abouts, keys, trusts, paths)
 steps = st.one_of(
     sayings, sayings, sayings,
@@ -145,14 +187,14 @@ steps = st.one_of(
     st.tuples(
         st.just("use"),
         st.sampled_from(
-            ["recall", "outcome", "start", "end", "distrust", "since", "frame", "config", "rule", "run", "other",
-             "compact"]
+            ["recall", "outcome", "start", "end", "distrust", "since", "frame", "config", "rule", "run", "undo",
+             "undo", "other", "compact"]
         ),
         said,
     ),
     st.tuples(st.just("page"), st.sampled_from(["describe", "archive", "append", "flag", "clean"]), said),
     st.tuples(st.just("graph"), st.sampled_from(["node", "edge", "merge", "ask", "unmerge"]), said),
-    st.tuples(st.just("erase"), places),
+    st.tuples(st.just("erase"), places), entities,
 )  # fmt: skip
 lives = st.lists(steps, min_size=2, max_size=14)
 

@@ -185,7 +185,10 @@ CALLS = {
     "graph.load_profile": lambda m: m.graph.load_profile("p1"),
     "graph.merge": lambda m: m.graph.merge("n2", "n1", sure=True),
     "graph.neighbours": lambda m: m.graph.neighbours("n1"),
-    "graph.proposals": lambda m: (m.graph.merge("n2", "n1"), m.graph.proposals()),
+    "graph.dismiss": lambda m: m.graph.dismiss("n2", "n1"),
+    "graph.propose_same": lambda m: (m.graph.merge("n2", "n1"), m.graph.propose_same()),
+    "graph.refile": lambda m: m.graph.refile(dry_run=True),
+    "graph.split": lambda m: m.graph.split("person-ana", [m.get("ana").id], "person-eve"),
     "graph.resolve": lambda m: m.graph.resolve("n1"),
     "graph.shortest_path": lambda m: m.graph.shortest_path("n1", "n2"),
     "graph.show": lambda m: m.graph.show("n1"),
@@ -239,13 +242,15 @@ CALLS = {
     "rules.put": lambda m: m.rules.put(ConsolidationRule(id="s")),
     "rules.run_due": lambda m: m.rules.run_due(),
     "tidy.proposals": lambda m: m.tidy.proposals(),
+    "undo": lambda m: m.undo("bob"),
 }
 
 
 CHANGING = {  # what the others read would not be there any more
     "apply", "consolidate", "erase", "forget", "invalidate", "propose", "revise", "run_due", "withheld",
     "episodes.put", "episodes.retract", "episodes.withheld", "facts.apply_delta", "facts.pin", "graph.merge",
-    "graph.proposals", "graph.unmerge", "pages.archive", "pages.compact", "pages.supersede", "paths.abandon",
+    "graph.dismiss", "graph.propose_same", "graph.split", "graph.unmerge", "undo",
+    "pages.archive", "pages.compact", "pages.supersede", "paths.abandon",
     "paths.compact", "paths.merge", "reviews.approve", "reviews.approve_all", "reviews.grant", "reviews.reject",
     "reviews.reject_all", "rules.findings", "rules.run_due", "import_export", "import_from", "entities.all",
     "entities.create", "entities.relate", "reviews.withdraw",

@@ -45,6 +45,8 @@ steps = st.lists(
         st.tuples(st.just("revise"), who, keys, users, paths),
         st.tuples(st.just("forget"), who, st.one_of(keys, names), users, paths),
         st.tuples(st.just("invalidate"), who, keys, users),
+        st.tuples(st.just("undo"), who, st.one_of(st.none(), keys), users),
+        st.tuples(st.just("undo"), who, st.one_of(st.none(), keys), users),
         st.tuples(st.just("several"), who, keys, names),
         st.tuples(st.just("branch"), st.sampled_from(PATHS[1:]), paths),
         st.tuples(st.just("merge"), st.sampled_from(PATHS[1:])),
@@ -153,6 +155,9 @@ class Told:
 
     def _invalidate(self, m: Memory, key: str, user: str) -> Any:
         return m.invalidate(key, "it never was", user=user)
+
+    def _undo(self, m: Memory, name: str | None, user: str) -> Any:
+        return m.undo(name, user=user)
 
     def _several(self, m: Memory, key: str, name: str) -> Any:
         with m.batch():

@@ -402,6 +402,7 @@ def lines(command, ids, paths):
     values = {
         "name": ["person-ana", ids["beliefs"][0], *paths], "names": [ids["beliefs"][0], ids["episodes"][0]],
         "text": ["harmless"], "file": ["rule.yaml"], "what": [], "node": ["person-ana"], "into": ["person-ana"],
+        "entity": ["person-ana"], "beliefs": [ids["beliefs"][0]],
         "one": [ids["beliefs"][0]], "other": [ids["episodes"][0]], "relation": ["is like"],
     }  # fmt: skip
     assert set(wanted) <= values.keys(), f"say with what to call {command.name}"

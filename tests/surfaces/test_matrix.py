@@ -87,6 +87,11 @@ class World:
     def episode(self) -> str:
         return self.m.observe(self.words(), id=self.name()).id
 
+    def retracted(self) -> str:
+        name = self.episode()
+        self.m.forget(name)
+        return name
+
     def path(self, *, is_over: bool = False) -> str:
         name = self.name()
         self.m.paths.branch(name)
@@ -305,6 +310,7 @@ DO: dict[str, dict[str, Act]] = {
         "python": lambda w: w.p.archive(w.episode()),
         "http": lambda w: w.http("archive", names=[w.episode()]),
     },
+    "episode.restore": {"undo": lambda w: w.p.undo(w.retracted())},
     "episode.erase": {
         "python": lambda w: w.p.erase(w.episode()),
         "http": lambda w: w.http("erase", names=[w.episode()], confirm=True),
@@ -316,6 +322,12 @@ DO: dict[str, dict[str, Act]] = {
         "cli": lambda w: w.cli("relate", *w.related(), "follows from"),
     },
     "fact.note": {"python": noted},
+    "change.undo": {
+        "python": lambda w: w.p.undo(w.belief()),
+        "http": lambda w: w.http("undo", event=w.belief()),
+        "cli": lambda w: w.cli("undo", w.belief()),
+        "mcp": lambda w: w.mcp("review", action="undo", id=w.belief()),
+    },
     "path.branch": {
         "python": lambda w: w.p.paths.branch(w.name()),
         "http": lambda w: w.http("paths", name=w.name()),
@@ -357,9 +369,25 @@ DO: dict[str, dict[str, Act]] = {
     "graph.put": {"python": lambda w: w.p.graph.save_node(MemoryNode.from_dict({**w.node().to_dict(), "label": "y"}))},
     "graph.merge": {
         "python": lambda w: proposed(w, lambda one, two: w.p.graph.merge(one, two, sure=True)),
+        "http": lambda w: proposed(w, lambda one, two: w.http("entities/merge", name=one, into=two, sure=True)),
         "cli": lambda w: proposed(w, lambda one, two: w.cli("graph", "merge", one, two, "--sure")),
     },
-    "graph.unmerge": {"python": lambda w: w.p.graph.unmerge(w.pair(is_merged=True)[0])},
+    "graph.unmerge": {
+        "python": lambda w: w.p.graph.unmerge(w.pair(is_merged=True)[0]),
+        "http": lambda w: w.http("entities/unmerge", name=w.pair(is_merged=True)[0]),
+    },
+    "graph.split": {
+        "python": lambda w: w.p.graph.split("topic-tea", [w.belief(about="topic-tea")], w.name()),
+        "http": lambda w: w.http(
+            "entities/split", name="topic-tea", beliefs=[w.belief(about="topic-tea")], to=w.name()
+        ),
+        "cli": lambda w: w.cli("graph", "split", "tea", w.belief(about="topic-tea"), "--to", w.name(), "--yes"),
+    },
+    "graph.refile": {
+        "python": lambda w: w.p.graph.refile(),
+        "http": lambda w: w.http("entities/refile"),
+        "cli": lambda w: w.cli("graph", "refile", "--yes"),
+    },
     "graph.dismiss": {"python": lambda w: w.p.graph.dismiss(*w.pair(is_proposed=True))},
     "graph.erase": erased(lambda w: f"node:{w.node().id}"),
     "source.distrust": {
@@ -481,7 +509,9 @@ ROWS = {  # a call, and the row of the matrix that it falls under
     "graph.save_nodes": "graph.put", "graph.save_edge": "graph.put", "graph.save_edges": "graph.put",
     "graph.save_path": "graph.put", "graph.save_profile": "graph.put", "graph.import_envelope": "graph.put",
     "graph.merge": "graph.merge", "graph.unmerge": "graph.unmerge", "graph.dismiss": "graph.dismiss",
-    "graph.erase": "graph.erase", "ledger.checkpoint": "ledger.checkpoint", "ledger.prove": "ledger.checkpoint",
+    "graph.erase": "graph.erase", "graph.propose_same": "graph.merge", "graph.split": "graph.split",
+    "graph.refile": "graph.refile", "undo": "change.undo",
+    "ledger.checkpoint": "ledger.checkpoint", "ledger.prove": "ledger.checkpoint",
     "ledger.compact": "ledger.compact", "ledger.prune": "ledger.prune", "pages.create": "page.create",
     "pages.append": "remember", "pages.supersede": "revise", "pages.flag_compact": "page.describe",
     "pages.archive": "page.describe", "pages.activate": "page.describe", "pages.describe": "page.describe",
@@ -513,7 +543,7 @@ READS = """
     facts.query files.paths files.read files.sizes frame frames.all frames.get get graph.expand
     graph.export_envelope graph.export_to graph.find_same graph.list_edges graph.list_events graph.list_nodes
     graph.list_paths graph.list_profiles graph.load_edge graph.load_node graph.load_path graph.load_profile
-    graph.neighbours graph.proposals graph.resolve graph.shortest_path graph.show graph.would_import history
+    graph.neighbours graph.resolve graph.shortest_path graph.show graph.would_import history
     folder is_shown settings_text
     ledger.check_proof ledger.checkpoints ledger.doubted ledger.files ledger.folder ledger.id
     ledger.is_doubted ledger.pin_path ledger.proof ledger.size

@@ -38,4 +38,5 @@ def _with_name(text: str, about: str) -> str:
     name = about.title()
     if _OURS.match(text):
         text = f"{name}, {text[0].lower()}{text[1:]}"
-    return _GOES_BY.sub(f"{name} goes by", _CALLED.sub(lambda found: f"{found[1]} {name}", text))
+    text = _CALLED.sub(lambda found: f"{found[1]} {name}", text)
+    return _GOES_BY.sub(lambda _: f"{name} goes by", text)

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tallystick.decide.aliases import names_in
-from tallystick.decide.graph import merges_thing, tells_of
+from tallystick.decide.graph import merges_one, tells_of
 from tallystick.records import operations as op
 from tallystick.records.belief import OWNER, Belief, recorded
 from tallystick.records.entity import thing_key
 from tallystick.records.errors import KeyReused, Moved, Refused
-from tallystick.records.event import Draft, Event
+from tallystick.records.event import UNDOES, Draft, Event
 from tallystick.records.fact import grown, sources_in, trimmed
 from tallystick.records.recall import has_words
 from tallystick.state.beliefs import Beliefs, CurrentVersion, gist_of
@@ -32,7 +32,10 @@ WEAKER = 0.5  # the share of its confidence that a belief keeps when something i
 
 _OF_THE_VERSION = {"id", "reason", "weakened", "path"}
 _MAY_BE_WEAKER = ("active", "deprecated", "hypothesis")
-_WITH_IDS = (op.RECEIPT_PUT, op.OUTCOME_PUT, op.EPISODE_FADE, op.EPISODE_RETRACT, op.RULE_FOUND, op.RELATION_PUT)
+_WITH_IDS = (
+    op.RECEIPT_PUT, op.OUTCOME_PUT, op.EPISODE_FADE, op.EPISODE_RETRACT, op.EPISODE_RESTORE, op.RULE_FOUND,
+    op.RELATION_PUT,
+)  # fmt: skip
 
 
 def put(
@@ -230,9 +233,12 @@ def erase(
                 gone[event.id] = None
             return is_gone
         if not event.op.startswith("belief."):
-            return names_one_of(event, user, gone, reviews) or merges_thing(event, user, things)
+            if is_merge := merges_one(event, user, things):
+                gone[body.get("review", event.id)] = None
+            return is_merge or names_one_of(event, user, gone, reviews)
         key = (belief.get("user", OWNER), belief.get("path", ""), belief.get("key"))
-        if key in keys or any(name in gone for name in (belief.get("id"), body.get("id"), *body.get("replaces", ()))):
+        before = () if UNDOES in body else body.get("replaces", ())  # what was undone is another's, if that is merged
+        if key in keys or any(name in gone for name in (belief.get("id"), body.get("id"), *before)):
             gone.update({name: None for name in (belief.get("id"), body.get("id")) if name})
             things.update(filter(None, map(thing_key, belief.get("triple", ())[::2])))
             return True

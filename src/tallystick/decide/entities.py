@@ -81,6 +81,7 @@ def entities_called(known: State, said: str, user: str, path: str) -> list[str]:
     given: object = said
     if not isinstance(given, str):
         return []
+    said = after_merges(known, said, user)
     if said == NOTES or said in USUAL or known.pages.front(user, said):
         return [said]
     key = entity_key(said)
@@ -107,7 +108,8 @@ def _meant(known: State, said: str, user: str, path: str, *, is_loose: bool = Tr
     others = _others(known, key, user, path)
     found = [about for other in others for about in _of_that_name(known, other, user)]
     for each in (key, *others) if not found else ():
-        people = [about for about in known.called(user, each) if kind_of(about) == "person"]
+        merged = (about for _, about in known.graph.called(user, each))
+        people = [about for about in (*known.called(user, each), *merged) if kind_of(about) == "person"]
         found += people
         if " " in each and not people and is_loose and _may_be_person(said):
             found += _of_the_first_name(known, each, user, path)
@@ -130,7 +132,16 @@ def _others(known: State, key: str, user: str, path: str) -> list[str]:
 
 
 def _of_that_name(known: State, key: str, user: str) -> list[str]:
-    return [about for about in known.called(user, key) if entity_key(about) == key]
+    """The entities of that name; also those that others of that name are part of now."""
+    own = [after_merges(known, about, user) for about in known.called(user, key) if entity_key(about) == key]
+    merged = [found for node, found in known.graph.called(user, key) if entity_key(node) == key and has_kind(found)]
+    return list(dict.fromkeys((*own, *merged)))
+
+
+def after_merges(known: State, said: str, user: str) -> str:
+    """The entity that one is part of, after all merges; a node that was only saved is none."""
+    final = known.graph.final(user, said)
+    return final if has_kind(final) else said
 
 
 def _of_the_first_name(known: State, key: str, user: str, path: str) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tallystick.decide.beliefs import names_one_of
-from tallystick.decide.graph import tells_of
+from tallystick.decide.graph import words_about
 from tallystick.records import operations as op
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Refused
@@ -173,6 +173,11 @@ def _session(known: State, name: str, _: str) -> Words:
     return Words([Draft(op.SESSION_END, {"session": name})] if known.work.clock.session == name else [], (), speak)
 
 
+def _node(_: State, name: str, user: str) -> Words:
+    """A node, and its merges. The others in its events are recorded again by whoever has the graph's rows."""
+    return Words([], *words_about(user, {name}))
+
+
 def _graph_metadata(_: State, name: str, user: str) -> Words:
     """The metadata of the whole graph. Nodes and edges are erased by `m.graph.erase`."""
 
@@ -189,8 +194,6 @@ def _graph_metadata(_: State, name: str, user: str) -> Words:
 _PLACES = ("path", "parent", "into")  # fields that name a path
 _OF: dict[str, Callable[[State, str, str], Words]] = {
     "page": _page, "path": _path, "source": _source, "frame": _frame, "rule": _rule, "setting": _setting,
-    "receipt": _receipt, "session": _session, "graph": _graph_metadata,
-    # the others in a node's event are recorded again by whoever has the graph's rows
-    "node": lambda _, name, user: Words([], (), lambda event: tells_of(event, user, {name})),
+    "receipt": _receipt, "session": _session, "graph": _graph_metadata, "node": _node,
 }  # fmt: skip
 NOUNS = {noun: {"setting": "config", "session": "work", "node": "graph"}.get(noun, noun) for noun in _OF}  # to the gate

@@ -1,4 +1,4 @@
-"""Decisions about the graph: save, merge, propose, dismiss, erase. Pure.
+"""Decisions about the graph: save and erase. Pure.
 
 What is saved together is one group of events, each short enough for a line of the ledger: many records are in one
 event, and one that is too long for any is split into pieces.
@@ -6,15 +6,14 @@ event, and one that is too long for any is split into pieces.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from tallystick.records.entity import ProposedMerge
 from tallystick.records.errors import Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.graph.nodes import RecordFields, line_of
-from tallystick.records.operations import GRAPH, GRAPH_DISMISS, GRAPH_MERGE, GRAPH_PROPOSE, GRAPH_PUT, GRAPH_UNMERGE
+from tallystick.records.operations import GRAPH, GRAPH_PUT
 
 PERSON = "human"
 ROOM = 256 * 1024  # bytes of records in one event
@@ -73,40 +72,6 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else sha256(name.encode()).hexdigest()
 
 
-def merge(user: str, node: RecordFields, into: RecordFields, *, score: float, reasons: Sequence[str]) -> list[Draft]:
-    must_stand_for_themselves(node, into)
-    names = list(dict.fromkeys(name for name in (node.get("label", ""), *node.get("aliases", ())) if name))
-    return [Draft(GRAPH_MERGE, {**_pair(user, node, into), "names": names, "score": score, "reasons": list(reasons)})]
-
-
-def propose(
-    user: str, node: RecordFields, into: RecordFields, asked: Sequence[ProposedMerge], *, score: float,
-    reasons: Sequence[str]
-) -> list[Draft]:
-    """Propose to a person that one node is the other. What was `asked` about the two is not proposed again."""
-    must_stand_for_themselves(node, into)
-    if asked:
-        return []
-    return [Draft(GRAPH_PROPOSE, {**_pair(user, node, into), "score": score, "reasons": list(reasons)})]
-
-
-def unmerge(user: str, node: str, merged_into: str | None) -> list[Draft]:
-    if merged_into is None:
-        raise Refused(f"node {node!r} is not merged into another", "state")
-    return [Draft(GRAPH_UNMERGE, {"user": user, "node": node})]
-
-
-def dismiss(user: str, node: str, into: str, asked: Sequence[ProposedMerge]) -> list[Draft]:
-    """Reject what was `asked`: they are two."""
-    if not asked:
-        raise Refused(f"no proposal that {node!r} is {into!r}; run `tallystick graph same` to list them", "state")
-    return [Draft(GRAPH_DISMISS, {"user": user, "node": asked[0].node, "into": asked[0].into})]
-
-
-def _pair(user: str, node: RecordFields, into: RecordFields) -> RecordFields:
-    return {"user": user, "node": node["id"], "into": into["id"]}
-
-
 def must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
     """Refused, if two nodes are one, or if one of them is merged already."""
     if node["id"] == into["id"]:
@@ -117,25 +82,41 @@ def must_stand_for_themselves(node: RecordFields, into: RecordFields) -> None:
             raise Refused(f"node {each['id']!r} is merged into {other!r}; merge that one, or unmerge first", "state")
 
 
+def words_about(user: str, names: Collection[str]) -> tuple[Iterable[str], Callable[[Event], bool]]:
+    """A test for the events with words about these nodes, called for events in order; and the ids that go with them:
+    merges, and reviews whether to merge."""
+    gone: dict[str, None] = {}
+
+    def speaks(event: Event) -> bool:
+        body = event.body or {}
+        if event.op.startswith("review.") and body.get("review") in gone:
+            return "reason" in body
+        if is_merge := merges_one(event, user, names):
+            gone[body.get("review", event.id)] = None
+        return is_merge or tells_of(event, user, names)
+
+    return gone.keys(), speaks
+
+
 def tells_of(event: Event, user: str, names: Collection[str], *, alone: bool = False) -> bool:
     """True if an event of that user's graph names one of these nodes, edges or beliefs; `alone`, and nothing else."""
     body = event.body
     if body is None or not event.op.startswith(GRAPH) or body.get("user") != user:
         return False
     if "node" in body:
-        return body["node"] in names or body.get("into") in names
+        return merges_one(event, user, names)
     if "piece" in body:
         return not {_short(name) for name in names}.isdisjoint(body["names"])
     found = [is_of(saved.told, names) for saved in records_in(body)]
     return any(found) and (all(found) or not alone)
 
 
-def merges_thing(event: Event, user: str, things: Collection[str]) -> bool:
-    """True if an event merges one of these things, whose names are a belief's words."""
+def merges_one(event: Event, user: str, names: Collection[str]) -> bool:
+    """True if an event merges or splits one of these nodes, or asks whether to."""
     body = event.body or {}
-    if not event.op.startswith(GRAPH) or body.get("user") != user:
-        return False
-    return body.get("node") in things or body.get("into") in things
+    action = body.get("action", {})
+    said = action.get("changes", {}) if action.get("noun") == "graph" else body if event.op.startswith(GRAPH) else {}
+    return body.get("user") == user and any(said.get(name) in names for name in ("node", "into", "entity", "to"))
 
 
 def records_in(body: Mapping[str, Any]) -> list[Saved]:

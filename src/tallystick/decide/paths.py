@@ -205,7 +205,9 @@ def plan(
         raise Refused(
             f"path {name!r:.80} has branches ({', '.join(map(repr, below[:3]))}); merge or abandon those first", "state"
         )
-    mine = known.query(user=user, path=name, status="", where=lambda held: held.path == name)
+    mine = known.query(
+        user=user, path=name, status="", where=lambda held: held.path == name and not known.is_uncovered(held)
+    )
     found = (_step(known, held, name, target, several) for held in mine)
     return MergePlan(user, name, target, [step for step in found if step is not None])
 

@@ -15,7 +15,7 @@ from tallystick.decide.subjects import subject_of
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NeedsApproval, NotApproved, Refused, Why
 from tallystick.records.event import Draft
-from tallystick.records.operations import REVIEW_ASK, REVIEW_REFUSE
+from tallystick.records.operations import REVIEW_ASK, REVIEW_REFUSE, TRUST_CORROBORATE
 from tallystick.records.policy import ALLOW, BELIEF, Policy
 from tallystick.records.review import Action, Review
 from tallystick.state.reviews import BY_POLICY, refusal_in
@@ -75,11 +75,15 @@ def quarantine(known: State, policy: Policy, drafts: Sequence[Draft], by: str, d
     marked as approved instead.
     """
     asked = []
+    confirmed = {name for draft in drafts if draft.op == TRUST_CORROBORATE for name in draft.body["ids"]}
     for draft in drafts:
         body, belief = draft.body, draft.body.get("belief")
         replaced = body.get("merged") or body.get("replaces") or body.get("over") or ()
         is_approved = bool(replaced) and all(known.reviews.is_approved(version) for version in replaced)
+        is_approved = "approved" in body or (is_approved and "quarantined" not in body)
         if not belief or belief.get("trust", "human") not in policy.quarantined or is_approved:
+            continue
+        if belief["id"] in confirmed:
             continue
         trust = belief["trust"]
         first = policy.first("remember", trust, by, subject_of(belief, ""))

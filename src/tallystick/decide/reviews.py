@@ -10,9 +10,9 @@ review that is approved and not done, and approving it again goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from tallystick.decide import beliefs as decide, paths
+from tallystick.decide import beliefs as decide
 from tallystick.decide.actions import as_stated, carried_out
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.gate import gate, refuse_claims
@@ -22,9 +22,11 @@ from tallystick.records.belief import OWNER
 from tallystick.records.errors import Moved, Refused, Why
 from tallystick.records.event import Draft
 from tallystick.records.operations import REVIEW_ANSWER, REVIEW_GRANT
-from tallystick.records.policy import QUARANTINE, REFUSE, REVIEW, Policy, lower
+from tallystick.records.policy import BELIEF, QUARANTINE, REFUSE, REVIEW, Policy, lower
 from tallystick.records.review import Action, Approval, Review
 from tallystick.state.state import State
+
+Carry = Callable[[Action, Draw], list[Draft]]  # the drafts that carry out an approved action; else Moved or Refused
 
 KEPT_OUT = "tool"  # the trust of what a rule quarantines, unless it has less already
 
@@ -46,7 +48,7 @@ def judged(known: State, policy: Policy, action: Action, drafts: list[Draft], dr
 
 def approve(
     known: State, policy: Policy, name: str, digest: str, draw: Draw, *, user: str = OWNER, reason: str = "",
-    several: frozenset[str] = frozenset(),
+    carry: Carry | None = None,
 ) -> list[Draft]:  # fmt: skip
     """The approval and what it allows; or, if that has changed since, that the review is stale.
 
@@ -55,20 +57,17 @@ def approve(
     review = _open(known, name, user)
     if digest != review.digest:
         refuse(known, review.action, "other", review.id)
-    return _allowed(known, policy, review, draw, reason, several=several)
+    return _allowed(known, policy, review, draw, reason, carry=carry)
 
 
 def _allowed(
     known: State, policy: Policy, review: Review, draw: Draw, reason: str = "", marker: str = "", *,
-    several: frozenset[str] = frozenset(),
+    carry: Carry | None = None,
 ) -> list[Draft]:  # fmt: skip
     """The answer and what it allows, unless that has changed since, or the policy refuses it by now."""
-    action, is_path = review.action, review.action.noun == "path"
+    action = review.action
     try:
-        if is_path:
-            drafts = paths.carried_out(known, policy, action, draw, several=several, is_approved=True)
-        else:
-            drafts = carried_out(known, action, draw)
+        drafts = carry(action, draw) if carry else carried_out(known, action, draw)
     except (Moved, Refused) as error:
         if marker:
             refuse(known, action, "stale", review.id)
@@ -77,7 +76,7 @@ def _allowed(
         return []
     if gate(policy, action, subjects(known, action, drafts)).kind == REFUSE:
         refuse(known, action, "refused", review.id)
-    first, rest = ([], drafts) if is_path else (drafts[:1], drafts[1:])
+    first, rest = (drafts[:1], drafts[1:]) if action.noun == BELIEF else ([], drafts)
     for draft in first:  # what an invalidation weakens was shown, but its words were not approved
         draft.body["approved"] = review.id
         if marker:
@@ -100,7 +99,7 @@ def grant(
 
 def apply(
     known: State, policy: Policy, action: Action, approval: Approval, draw: Draw, now: str, *,
-    several: frozenset[str] = frozenset(),
+    carry: Carry | None = None,
 ) -> list[Draft]:  # fmt: skip
     """The drafts that an earlier approval allows, once. NotApproved, if it is not valid."""
     review = known.reviews.find(approval.review)
@@ -108,7 +107,7 @@ def apply(
         refuse(known, action, "forged")
     if why := why_not(policy, review, action, approval, now):
         refuse(known, action, why, review.id)
-    return _allowed(known, policy, review, draw, marker=approval.marker, several=several)
+    return _allowed(known, policy, review, draw, marker=approval.marker, carry=carry)
 
 
 def why_not(policy: Policy, review: Review, action: Action, approval: Approval, now: str) -> Why | None:

@@ -6,12 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tallystick.decide.actions import targets
+from tallystick.records import operations as op
 from tallystick.records.clock import comparable, parse_moment
 from tallystick.records.event import Draft
-from tallystick.records.policy import Subject, thing
+from tallystick.records.policy import CHANGE, Subject, thing
 from tallystick.records.review import Action
 from tallystick.state.state import State
 
+_VERBS = {  # of what an undo comes to
+    op.BELIEF_PUT: "revise", op.BELIEF_SUPERSEDE: "revise", op.BELIEF_TOMBSTONE: "forget",
+    op.BELIEF_INVALIDATE: "invalidate", op.EPISODE_RETRACT: "episode.forget",
+    op.EPISODE_FADE: "episode.fade", op.EPISODE_RESTORE: "episode.restore",
+    op.PAGE_PUT: "page.describe", op.PAGE_RENAME: "page.describe", op.GRAPH_MERGE: "graph.merge",
+    op.GRAPH_UNMERGE: "graph.unmerge", op.RULE_PUT: "rule.set", op.RULE_DROP: "rule.drop", op.FRAME_PUT: "frame.set",
+    op.FRAME_DROP: "frame.drop", op.CONFIG_SET: "config.set", op.TRUST_SET: "source.trust",
+    op.TRUST_CORROBORATE: "trust",
+    op.RELATION_PUT: "relation.put", op.PATH_ABANDON: "path.abandon", op.PATH_COMPACT: "path.compact",
+    op.PATH_REOPEN: "path.reopen",
+}  # fmt: skip
 _BECOMES = {"tombstone": "forget", "invalidated": "invalidate", "active": "activate"}
 
 
@@ -27,6 +39,8 @@ def subjects(known: State, action: Action, drafts: Sequence[Draft], now: str = "
             *(thing(trust, user, action.path) for trust in sorted(trusts)),
             *(subject_of(body, standing(known, body["id"], user)) for body in bodies),
         ]
+    if action.noun == CHANGE:
+        return list(_undoing(known, action, drafts, now))
     found: list[Subject] = []
     seen: set[str] = set()
     for draft in drafts:
@@ -40,6 +54,21 @@ def subjects(known: State, action: Action, drafts: Sequence[Draft], now: str = "
             if belief is not None and action.verb in ("revise", "merge"):
                 found += [there._replace(verb=verb) for verb in _effects(known, version, belief, now)]
     return found + [_there(known, version, action.user, None) for version in action.target if version not in seen]
+
+
+def _undoing(known: State, action: Action, drafts: Sequence[Draft], now: str) -> Iterator[Subject]:
+    """The subjects of an undo: the change, which is somebody else's or the requester's own, and what it comes to."""
+    whole = thing(action.trust if action.changes.get("by") == action.by else "human", action.user)
+    yield whole
+    for draft in drafts:
+        belief, verbs = draft.body.get("belief"), [_VERBS[draft.op], *(["trust"] if "approved" in draft.body else [])]
+        versions = targets([draft]) if draft.op.startswith("belief.") else ()
+        for version in versions:
+            there = _there(known, version, action.user, belief["confidence"] if belief else None)
+            more = _effects(known, version, belief, now) if belief else ()
+            yield from (there._replace(verb=verb) for verb in (*verbs, *more))
+        if not versions:
+            yield from (whole._replace(verb=verb) for verb in verbs)
 
 
 def _effects(known: State, version: str, after: Mapping[str, Any], now: str) -> Iterator[str]:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from tallystick.decide.subjects import standing
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import NotFound
-from tallystick.records.event import Draft
+from tallystick.records.event import UNDOES, Draft
 from tallystick.records.operations import REVIEW_ANSWER, REVIEW_ASK, TRUST_CORROBORATE, TRUST_SET
 from tallystick.records.policy import DEFAULT, RANK, is_above
 from tallystick.records.trust import NONE, USUAL, Distrust
 from tallystick.state.beliefs import CurrentVersion
 from tallystick.state.sources import AS_A_PERSON, LATEST, speaks_for_all, voice
-from tallystick.state.state import State
+from tallystick.state.state import PastState, State
 
 SET_ASIDE = "tool"  # the trust of what is derived from a distrusted source, at most
 BORNE_OUT = "agent"  # the trust of what is derived from corroborated statements
@@ -42,7 +42,7 @@ def restore_trust(known: State, source: str, *, user: str, reason: str = "") -> 
     return [Draft(TRUST_SET, {**body, "reason": reason} if reason else body)]
 
 
-def is_in_doubt(known: State, trust: str, version: str) -> bool:
+def is_in_doubt(known: State | PastState, trust: str, version: str) -> bool:
     """True if a tool or the web stated it, and it is neither approved nor corroborated."""
     is_clear = known.reviews.is_approved(version) or known.distrusts.is_borne_out(version)
     return trust in DEFAULT.quarantined and not is_clear
@@ -131,7 +131,7 @@ def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[
     found: dict[str, str] = {}
     for draft in drafts:
         said = draft.body.get("belief") or draft.body.get("episode")
-        if not said or "echo" in draft.body or not speaks_for_all(said):
+        if not said or "echo" in draft.body or UNDOES in draft.body or not speaks_for_all(said):
             continue
         if said.get("trust", "human") in DEFAULT.quarantined:
             continue
@@ -142,7 +142,8 @@ def borne_out(known: State, drafts: Sequence[Draft], by: str, needed: Callable[[
                 if each != teller
                 and known.distrusts.against(user, by=each.removeprefix(AS_A_PERSON), seq=LATEST) is None
             }  # fmt: skip
-            if 0 < needed() <= len(others) and not known.reviews.is_approved(name):
+            is_gone = known.episodes.is_retracted(name)
+            if 0 < needed() <= len(others) and not known.reviews.is_approved(name) and not is_gone:
                 found[name] = user
     confirmed = list[Draft]()
     for user in dict.fromkeys(found.values()):

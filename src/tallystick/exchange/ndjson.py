@@ -25,9 +25,9 @@ import orjson
 from tallystick.records import operations as ops
 from tallystick.records.belief import CONFLICT, OUTDATED, OWNER, Belief
 from tallystick.records.clock import parse_moment
-from tallystick.records.episode import Episode
+from tallystick.records.episode import ARCHIVED, RETRACTED, Episode
 from tallystick.records.errors import Refused, UnknownVersion
-from tallystick.records.event import ELSEWHERE, Event
+from tallystick.records.event import ELSEWHERE, UNDOES, Event
 from tallystick.records.fields import TRUST
 from tallystick.records.graph.envelope import KINDS, key_of, record_of
 from tallystick.records.operations import RECEIPT_PUT, RULE_RAN, TRUST_SET
@@ -127,6 +127,10 @@ def renumbered(
     op: str, body: dict[str, Any], last: Callable[[int], int], first: Callable[[int], int]
 ) -> dict[str, Any]:
     """The body of an event, with other numbers where it names places in the ledger."""
+    if UNDOES in body:
+        body = {**body, UNDOES: {**body[UNDOES], "seq": last(body[UNDOES]["seq"])}}
+    if op == ops.BELIEF_PUT and "again" in body:
+        return {**body, "again": {**body["again"], "first": last(body["again"]["first"])}}
     if op == RULE_RAN:
         return {**body, "through": last(body["through"])}
     if op == TRUST_SET and "first" in body:
@@ -274,6 +278,8 @@ def _has(value: Any, shape: Mapping[str, Shape]) -> None:
         raise TypeError("not an object")
     if ELSEWHERE in value:
         raise ValueError(f"{ELSEWHERE} is set on import, never by a file")
+    if UNDOES in value and (type(value[UNDOES]) is not dict or type(value[UNDOES].get("seq")) is not int):
+        raise ValueError(f"{UNDOES} must name an event and its number")
     for name, check in shape.items():
         plain = name.removeprefix("?")
         if plain in value:
@@ -360,10 +366,15 @@ _MARK: dict[str, Shape] = {"id": _name, "kind": _one_of(OUTDATED, CONFLICT), "wa
 _COMPARED: dict[str, Shape] = {
     "rules": _number(1, _HEAVIEST), "marks": _each(lambda value: _has(value, _MARK), 1),
 }  # fmt: skip
+_ORIGIN: dict[str, Shape] = {"id": _name, "at": parse_moment, "by": _that(
+    lambda value: type(value) is str and bool(_SHAPES["by"].fullmatch(value)), "is not a source")}  # fmt: skip
+_AGAIN: dict[str, Shape] = {"ids": _each(_name, 1), "same": _whole, "first": _whole}
 _STATED: dict[str, Shape] = {
     "belief": _belief, "?replaces": _texts, "?over": _texts, "?merged": _texts, "?idempotency_key": _name,
     "?approved": _text, "?echo": _texts, "?names": lambda value: _has(value, _ALIASES),
     "?filed": _number(1, _HEAVIEST), "?compared": lambda value: _has(value, _COMPARED),
+    "?origin": lambda value: _has(value, _ORIGIN), "?quarantined": _one_of(True),
+    "?again": lambda value: _has(value, _AGAIN), "?drops": _texts, "?above": _texts,
 }  # fmt: skip
 _FRONT = _fields(
     description=_text, title=_text, tags=_texts, status=_one_of(*STATUSES), needs_compact=_flag, created=parse_moment,
@@ -382,11 +393,12 @@ _PIECE: dict[str, Shape] = {
 _EVENTS: dict[str, dict[str, Shape]] = {
     ops.BELIEF_PUT: _STATED,
     ops.BELIEF_SUPERSEDE: {**_STATED, "replaces": _texts},
-    ops.BELIEF_TOMBSTONE: {"id": _name, **_BECAUSE},
+    ops.BELIEF_TOMBSTONE: {"id": _name, "?uncovers": _texts, **_BECAUSE},
     ops.BELIEF_INVALIDATE: {"id": _name, **_BECAUSE},
     ops.EPISODE_PUT: {"episode": _episode, "?echo": _texts, "?names": _STATED["?names"]},
     ops.EPISODE_RETRACT: {**_WHOSE, "ids": _texts, **_BECAUSE},
     ops.EPISODE_FADE: {**_WHOSE, "ids": _texts, **_BECAUSE},
+    ops.EPISODE_RESTORE: {**_WHOSE, "ids": _texts, "was": _one_of(RETRACTED, ARCHIVED), "?out": _flag, **_BECAUSE},
     ops.OUTCOME_PUT: {
         **_WHOSE, "ids": _texts, "signal": _number(0, 1), "weight": _number(0, _HEAVIEST), **_BECAUSE, "?path": _text,
     },
@@ -401,7 +413,7 @@ _EVENTS: dict[str, dict[str, Shape]] = {
     ops.RULE_RAN: {**_WHOSE, "id": _name, "through": _whole, "considered": _whole, "made": _table(_whole)},
     ops.RULE_FOUND: {**_WHOSE, "id": _name, "ids": _each(_text, 1), "reason": _text},
     ops.DELTA_NOOP: {**_WHOSE, "step": _fields(sources=_texts), "?corroborates": _texts, "?why": _text},
-    ops.PAGE_PUT: {**_WHOSE, "about": _name, "front": _FRONT},
+    ops.PAGE_PUT: {**_WHOSE, "about": _name, "front": _FRONT, "?again": _flag},
     ops.PAGE_COMPACT: {**_WHOSE, "about": _name, "into": _table(_name)},
     ops.PAGE_RENAME: {**_WHOSE, "about": _name, "to": _name},
     ops.PAGE_CLEAN: _WHOSE,
@@ -423,7 +435,7 @@ _EVENTS: dict[str, dict[str, Shape]] = {
     ops.SESSION_END: {"session": _text},
     ops.FRAME_PUT: {"frame": Frame.from_body},
     ops.FRAME_DROP: {"name": _name},
-    ops.CONFIG_SET: {"key": _name, "value": _text},
+    ops.CONFIG_SET: {"key": _name, "value": _that(lambda value: type(value) in (str, type(None)), "is not text")},
     ops.IMPORT_TAKE: {**_WHOSE, "ledger": _text, "begun": _text, "made": parse_moment, "whole": _one_of(False)},
     ops.IMPORT_DONE: {**_WHOSE, "events": _whole},
 }  # fmt: skip

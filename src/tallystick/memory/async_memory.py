@@ -169,7 +169,8 @@ class AsyncGraphService(_Awaited):
     load_profile = _call(GraphService.load_profile)
     merge = _call(GraphService.merge)
     neighbours = _call(GraphService.neighbours)
-    proposals = _call(GraphService.proposals)
+    propose_same = _call(GraphService.propose_same)
+    refile = _call(GraphService.refile)
     resolve = _call(GraphService.resolve)
     save_edge = _call(GraphService.save_edge)
     save_edges = _call(GraphService.save_edges)
@@ -179,6 +180,7 @@ class AsyncGraphService(_Awaited):
     save_profile = _call(GraphService.save_profile)
     shortest_path = _call(GraphService.shortest_path)
     show = _call(GraphService.show)
+    split = _call(GraphService.split)
     unmerge = _call(GraphService.unmerge)
     would_import = _call(GraphService.would_import)
 
@@ -353,6 +355,7 @@ class AsyncMemory(_Awaited):
     sources = _call(Memory.sources)
     status = _call(Memory.status)
     test = _call(Memory.test)
+    undo = _call(Memory.undo)
     why = _call(Memory.why)
     withheld = _call(Memory.withheld)
 

@@ -19,6 +19,7 @@ from tallystick.decide.gate import gate
 from tallystick.ledger.settings_file import GivenText
 from tallystick.memory import settings
 from tallystick.memory.beliefs.store import BeliefStore
+from tallystick.memory.beliefs.undo import UndoService
 from tallystick.memory.maintenance.ledger import LedgerService
 from tallystick.memory.readable import ReadableMemory, forward
 from tallystick.memory.recall.receipts import FeedbackService
@@ -211,6 +212,10 @@ class Memory(ReadableMemory):
         return FileStore(self._folder, self._context.gate, self.user)
 
     @cached_property
+    def _undo(self) -> UndoService:
+        return UndoService(self._context)
+
+    @cached_property
     def _actions(self) -> ActionService:
         return ActionService(self._services)
 
@@ -293,6 +298,8 @@ class Memory(ReadableMemory):
     def invalidate(self, name: str, reason: str, *, user: str | None = None, path: str = "") -> list[Belief]:
         """Mark a belief as wrong. What depends on it becomes a hypothesis with half the confidence, and is returned."""
         return self._context.gate.invalidate(name, reason=reason, user=self._user(user), path=path)
+
+    undo = forward("_undo", UndoService.undo)
 
     def preview_erase(self, *names: str, user: str | None = None, path: str = "") -> Erasure:
         """What `erase` would destroy."""

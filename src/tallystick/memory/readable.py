@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from tallystick.memory.beliefs.remember import RememberService
+from tallystick.memory.core.moment import moment_of
 from tallystick.memory.episodes.store import EpisodeStore, is_episode_shown
 from tallystick.memory.maintenance.log import Sought, follow_events, log_page, paused
 from tallystick.memory.recall.receipts import FeedbackService, ReceiptStore
@@ -127,10 +128,22 @@ class ReadableMemory:
         return self._folder.history(name, user=self._user(user), path=path)
 
     def diff(
-        self, before: Moment, after: Moment | None = None, *, user: str | None = None, path: str = ""
-    ) -> list[Change]:
-        """The changes between two moments (event numbers, times)."""
-        return self._folder.diff(before, after, user=self._user(user), path=path)
+        self, since: Moment, until: Moment | None = None, about: str = "", *, user: str | None = None, path: str = ""
+    ) -> list[Change]:  # fmt: skip
+        """The changes of beliefs between two moments, or up to now; of those `about` one entity, if it is named.
+
+        A moment is an event's number or id, a time, or words such as "yesterday". Each change has the belief as it was
+        and as it is, and the last change between the two: why, when and by whom.
+        """
+        whose = self._user(user)
+        with self._folder.ledger.reading():
+            first = moment_of(self._context, since)
+            last = None if until is None else moment_of(self._context, until, is_end=True)
+        found = self._folder.diff(first, last, user=whose, path=path)
+        if not about:
+            return found
+        names = {*self._folder.entities_called(about, whose, path), about}
+        return [each for each in found if names & {one.about for one in (each.before, each.after) if one}]
 
     def why(self, name: str, *, user: str | None = None, path: str = "") -> Why:
         """The chain of reasons for a belief's status."""
@@ -148,7 +161,7 @@ class ReadableMemory:
 
     def links(self, name: str, *, user: str | None = None, path: str = "") -> list[Link]:
         """The known entities that a belief or an episode is about, names or means, the surest first."""
-        from tallystick.memory.beliefs.links import links_of
+        from tallystick.memory.beliefs.mentions import links_of
 
         return links_of(self._context, self.episodes, name, self._user(user), path)
 

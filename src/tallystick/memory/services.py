@@ -95,7 +95,12 @@ class Services:
     def graph_of(self, user: str) -> GraphService:
         from tallystick.memory.graph.graph import GraphService
 
-        return GraphService(self.graph_index, self.context.gate, user, self.after_erasing)
+        return GraphService(self.graph_index, self.context.gate, user, self.after_erasing, self._settle_pages)
+
+    def _settle_pages(self) -> None:
+        """Import what people wrote on pages, where there are some."""
+        if self._has_files:
+            self.page_writer.look_at_all()
 
     @property
     def _has_files(self) -> bool:

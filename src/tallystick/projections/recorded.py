@@ -39,7 +39,8 @@ class LedgerView(NamedTuple):
         if said_in(event).get("trust", "human") not in DEFAULT.quarantined or "approved" in body:
             return True
         name = body["belief"]["id"] if "belief" in body else event.id
-        return any(map(self.is_clear, (name, *body.get("replaces", ()))))
+        before = () if "quarantined" in body else body.get("replaces", ())
+        return any(map(self.is_clear, (name, *before)))
 
 
 def said_in(event: Event) -> Mapping[str, Any]:

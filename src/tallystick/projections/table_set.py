@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from tallystick.projections.database import IN_MEMORY, TEMPORARY, connect, inode_of, run_patiently, transaction
-from tallystick.records.event import Event
+from tallystick.records.event import Event, origin_of
 from tallystick.state.sessions import ActiveHours
 
 POSITIONS = (
@@ -265,7 +265,7 @@ class Pending:
         self._db, self._waiting, self._asked = db, f"{prefix}_waiting", f"{prefix}_asked"
 
     def add(self, version: str, event: Event, belief: dict[str, Any]) -> None:
-        row = (version, event.ts, event.seq, orjson.dumps(belief).decode())
+        row = (version, origin_of(event).at, event.seq, orjson.dumps(belief).decode())
         self._db.execute(f"INSERT OR REPLACE INTO {self._waiting} VALUES (?, ?, ?, ?)", row)
 
     def take(self, version: str) -> tuple[str, int, dict[str, Any]] | None:

@@ -34,7 +34,8 @@ _ASK, _ANSWER, _GRANT, _REFUSE = _OF_REVIEWS = ("review.ask", "review.answer", "
 _VERBS = {  # of any version
     "belief.put": "remember", "belief.supersede": "revise", "belief.tombstone": "forget",
     "belief.invalidate": "invalidate", "episode.put": "observe", "episode.fade": "put out of recall",
-    "episode.retract": "take back", "outcome.put": "judge", "relation.put": "relate", "rule.put": "set rule",
+    "episode.retract": "take back", "episode.restore": "put back",
+    "outcome.put": "judge", "relation.put": "relate", "rule.put": "set rule",
     "rule.drop": "drop rule", "rule.ran": "run rule", "frame.put": "set frame", "frame.drop": "drop frame",
     "config.set": "set", "session.start": "begin work", "session.end": "end work", "page.put": "change page",
     "page.fold": "fold page", "page.rename": "rename page", "page.clean": "clean pages", "erase": "erase",

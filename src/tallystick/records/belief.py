@@ -291,19 +291,36 @@ class Version(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class Change(Displayable):
-    """One belief at two moments; None where it was not active."""
+    """One belief at two moments; None where it was not active. And its last change between them: why, when, by whom."""
 
     derived = ("what",)
 
     key: str
     before: Belief | None
     after: Belief | None
+    reason: str = ""
+    seq: int = -1  # its event
+    at: str = ""
+    by: str = ""
 
     @property
     def what(self) -> str:
         if self.before is None:
             return "added"
         return "gone" if self.after is None else "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Undone(Displayable):
+    """A change that was undone, or would be: its first event, what that did, and what became of it."""
+
+    event: int
+    op: str  # of that event
+    by: str  # who made it
+    at: str  # when
+    changes: tuple[Change, ...]  # of beliefs
+    others: tuple[str, ...] = ()  # what else is put back: "page person-ana", "path plan-b"
+    seq: int = -1  # the event that undid it, which can be undone too; -1: nothing was done
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import orjson
-
+from tallystick.records.belief import Change
 from tallystick.records.display import Displayable, html_of, plain
 from tallystick.records.errors import Refused
 from tallystick.records.fields import must_be_text
@@ -170,36 +169,20 @@ class Link(Displayable):
     entity: str
     said: str  # the word or words that mean it; empty: nobody says so, it is filed under it
     sure: float  # from 0 to 1
-    why: str  # about, named, other name, first name, speaker, pronoun
+    why: str  # about, named, other name, short name, first name, speaker, pronoun
 
     def __str__(self) -> str:
         return f"{self.entity} ({self.said!r}, {self.why}, {self.sure:.0%} sure)" if self.said else self.entity
 
 
-class ProposedMerge(NamedTuple):
-    """A pending proposal that two nodes are the same thing."""
+@dataclass(frozen=True, slots=True)
+class Filing(Displayable):
+    """Beliefs that are about another entity, or would be: after a merge, a split, or filing by today's rules."""
 
-    node: str
-    into: str
-    score: float
-    reasons: tuple[str, ...]
-    by: str
-    at: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**self._asdict(), "reasons": list(self.reasons)}
-
-    def text(self) -> str:
-        """The column value, which `read` reads."""
-        return orjson.dumps(tuple(self)).decode()
-
-    @classmethod
-    def read(cls, text: str) -> ProposedMerge:
-        node, into, score, reasons, by, at = orjson.loads(text)
-        return cls(node, into, score, tuple(reasons), by, at)
-
-    def _repr_html_(self) -> str:
-        return html_of(self)
+    changes: tuple[Change, ...]  # each belief as it was and as it is
+    page: str = ""  # the page that becomes part of another's
+    conflicts: tuple[str, ...] = ()  # what the two pages say differently; what the other one says stays
+    seq: int = -1  # the first event; -1: nothing was done
 
 
 class Known(NamedTuple):

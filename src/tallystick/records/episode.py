@@ -23,6 +23,7 @@ from tallystick.records.event import Event
 from tallystick.records.fact import Fact
 from tallystick.records.fields import TRUST, must_be_name, must_be_object, must_be_one_of, must_be_texts
 
+RETRACTED, ARCHIVED = "retracted", "archived"  # what an episode was before it was restored
 MACHINES = ("assistant", "system", "tool")  # roles whose "I" is no person
 
 

@@ -9,6 +9,7 @@ ERASE = "erase/1"
 EPISODE_PUT = "episode.put/1"
 EPISODE_RETRACT = "episode.retract/1"  # {"ids": […], "user": …, "reason"?: …}: it was not so, or is not to be used
 EPISODE_FADE = "episode.fade/1"
+EPISODE_RESTORE = "episode.restore/1"  # {"ids": […], "user", "was": retracted or archived, "out"?, "reason"?}
 
 RELATION_PUT = "relation.put/1"
 

@@ -40,6 +40,8 @@ ACTIONS = (
 )  # fmt: skip
 SAME = {"supersede": "revise", "archive": "forget", "retract": "invalidate"}  # synonyms
 BELIEF = "belief"
+CHANGE = "change"  # a group of events: the noun of what can be undone
+GRAPH = "graph"  # the noun of entities and of how they are related
 
 
 class Subject(NamedTuple):
@@ -265,9 +267,11 @@ _TABLE = {
     "episode.observe": _STATED,
     "episode.forget": _row(ALLOW, REFUSE_ABOVE, REFUSE_ABOVE, REFUSE_ABOVE),
     "episode.fade": _PERSONS,
+    "episode.restore": _row(ALLOW, REFUSE_ABOVE, REFUSE_ABOVE, REFUSE_ABOVE),
     "episode.erase": _PERSONS,
     "relation.put": _row(ALLOW, REFUSE_ABOVE, REFUSE, REFUSE),
     "fact.note": _ANYBODYS,  # a delta that changes nothing
+    "change.undo": _ABOVE,  # and whatever it comes to
     "path.branch": _ANYBODYS,
     "path.merge": _ABOVE,
     "path.abandon": _ABOVE,
@@ -282,6 +286,8 @@ _TABLE = {
     "graph.put": _row(ALLOW, REFUSE_ABOVE, REFUSE, REFUSE),
     "graph.merge": _row(ALLOW, REVIEW, REFUSE, REFUSE),
     "graph.unmerge": _PERSONS,
+    "graph.split": _row(ALLOW, REVIEW, REFUSE, REFUSE),
+    "graph.refile": _PERSONS,
     "graph.dismiss": _PERSONS,
     "graph.erase": _PERSONS,
     "source.distrust": _PERSONS,
@@ -314,16 +320,15 @@ _TABLE = {
 CELLS = tuple(_TABLE)
 _CELLS = frozenset(_TABLE)
 _STATING = frozenset({"remember", "episode.observe", "import.run"})  # the rows that can quarantine
-_REMEMBERED = frozenset(
-    cell for cell in _TABLE if cell.rpartition(".")[0] in ("", "episode", "relation", "path", "page", "graph", "source")
-)
+_NOUNS = ("", "change", "episode", "relation", "path", "page", "graph", "source")  # of what is remembered
+_REMEMBERED = frozenset(cell for cell in _TABLE if cell.rpartition(".")[0] in _NOUNS)
 _ALSO = {  # other rows that a verb alone covers
     "forget": frozenset({"path.abandon"}), "trust": frozenset({"source.distrust", "source.trust"}),
 }  # fmt: skip
 REVIEWED = frozenset(  # the rows that can be reviewed; all else is done by somebody who can approve, or not at all
     {
-        *(cell for cell in _TABLE if "." not in cell), "path.merge", "path.abandon", "path.compact", "path.reopen",
-        "page.compact", "graph.merge",
+        *(cell for cell in _TABLE if "." not in cell), "change.undo", "path.merge", "path.abandon", "path.compact",
+        "path.reopen", "page.compact", "graph.merge", "graph.split",
     }
 )  # fmt: skip
 

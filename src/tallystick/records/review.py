@@ -21,7 +21,7 @@ from tallystick.records.display import Displayable
 from tallystick.records.errors import Refused, TallystickError
 from tallystick.records.event import Event
 from tallystick.records.fields import TRUST, must_be_json, must_be_one_of, must_be_texts
-from tallystick.records.policy import ACTIONS, BELIEF, cell_of, kind_of
+from tallystick.records.policy import ACTIONS, BELIEF, CHANGE, GRAPH, cell_of, kind_of
 from tallystick.records.times import earlier
 
 OUTCOMES = {"approve": "approved", "reject": "rejected", "stale": "stale"}
@@ -92,6 +92,11 @@ class Action(Displayable):
     def label(self) -> str:
         """The action in two words: verb and version."""
         verb = self.called or self.verb
+        if self.noun == CHANGE:
+            return f"{verb} event {self.changes.get('seq', '')}"
+        if self.noun == GRAPH:
+            one, to, other = ("node", "into", "into") if self.kind == "merge" else ("entity", "to", "to")
+            return f"{verb} {self.changes.get(one, '')!r} {to} {self.changes.get(other, '')!r}"
         if self.noun not in (BELIEF, "page"):
             return " ".join(filter(None, (verb, self.noun, repr(self.path) if self.path else "")))
         more = f" and {len(self.target) - 1} more" if len(self.target) > 1 else ""

@@ -5,8 +5,9 @@ hold words that a person or a program chose: names (of a path, a source, a page,
 Words are what erasure must reach and what may be withheld from a reader. A field that is not listed here counts as
 words, so a new one is erased and withheld by default.
 
-Every event may also hold `elsewhere`, and `writer_trust`: the trust of the program that wrote it. Without one it is a
-person's, if it came through a person's surface; else it is an older program's, which did not record it.
+Every event may also hold `elsewhere`; `undoes`, the first event of the change that it is part of undoing; and
+`writer_trust`: the trust of the program that wrote it. Without one it is a person's, if it came through a person's
+surface; else it is an older program's, which did not record it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ PERSONS = ("cli", "python", "page", "elicit", "rules")  # surfaces of people onl
 
 Kind = str | dict[str, Any]  # of a value, of each value of a list, or of the fields of an object
 
-_ANY: dict[str, Kind] = {WRITER_TRUST: CHOICE, "elsewhere": {"id": ID, "ts": TIME, "by": ID, "source": ID}}
+_ANY: dict[str, Kind] = {
+    WRITER_TRUST: CHOICE, "elsewhere": {"id": ID, "ts": TIME, "by": ID, "source": ID},
+    "undoes": {"id": ID, "seq": NUMBER},
+}  # fmt: skip
 _WHOSE: dict[str, Kind] = {"user": ID}  # the wall between tenants: no reader crosses it, and erasure keeps it
 _ENDING: dict[str, Kind] = {**_WHOSE, "path": NAME, "reason": TEXT}
 
@@ -33,10 +37,13 @@ _BELIEF: dict[str, Kind] = {
     "about": NAME, "triple": TEXT, "valid_from": TIME, "valid_to": TIME, "rests_on": ID, "expires": TIME,
     "always": FLAG, "trust": CHOICE, "reason": TEXT, "weakened": ID, "data": TREE, "views": TREE,
 }  # fmt: skip
+_ORIGIN: dict[str, Kind] = {"id": ID, "at": TIME, "by": ID}  # what is stated again, when it was said, and by whom
 _STATED: dict[str, Kind] = {
     "belief": _BELIEF, "replaces": ID, "over": ID, "merged": ID, "idempotency_key": NAME, "idempotency_source": ID,
     "approved": ID, "echo": ID, "filed": NUMBER, "names": {"rules": NUMBER, "same": NAME},
     "compared": {"rules": NUMBER, "marks": {"id": ID, "kind": CHOICE, "was": NUMBER, "now": NUMBER}},
+    "origin": _ORIGIN, "quarantined": FLAG, "again": {"ids": ID, "same": NUMBER, "first": NUMBER}, "drops": NAME,
+    "above": ID,
 }  # fmt: skip
 _EPISODE: dict[str, Kind] = {
     "id": NAME, "content": TEXT, "timestamp": TIME, "source_node": NAME, "agent": NAME, "user": ID, "session": NAME,
@@ -60,11 +67,12 @@ _SPAN: dict[str, Kind] = {"first": NUMBER, "last": NUMBER, "earliest": TIME, "la
 SCHEMA: dict[str, dict[str, Kind]] = {
     "belief.put/1": _STATED,
     "belief.supersede/1": _STATED,
-    "belief.tombstone/1": {"id": ID, "reason": TEXT},
+    "belief.tombstone/1": {"id": ID, "reason": TEXT, "uncovers": ID},
     "belief.invalidate/1": {"id": ID, "reason": TEXT},
     "episode.put/1": {"episode": _EPISODE, "echo": ID, "names": {"rules": NUMBER, "same": NAME}},
     "episode.retract/1": {**_WHOSE, "ids": ID, "reason": TEXT},
     "episode.fade/1": {**_WHOSE, "ids": ID, "reason": TEXT},
+    "episode.restore/1": {**_WHOSE, "ids": ID, "was": CHOICE, "out": FLAG, "reason": TEXT},
     "outcome.put/1": {
         **_WHOSE, "ids": ID, "signal": NUMBER, "weight": NUMBER, "again": FLAG, "reason": TEXT, "path": NAME,
     },
@@ -80,7 +88,7 @@ SCHEMA: dict[str, dict[str, Kind]] = {
     "rule.found/1": {**_WHOSE, "id": NAME, "ids": ID, "reason": TEXT},
     "delta.noop/1": {**_WHOSE, "agent": NAME, "path": NAME, "step": TREE, "corroborates": ID, "why": TEXT},
     "page.put/1": {
-        **_WHOSE, "about": NAME,
+        **_WHOSE, "about": NAME, "again": FLAG,
         "front": {
             "description": TEXT, "title": TEXT, "tags": NAME, "status": CHOICE, "created": TIME, "needs_compact": FLAG,
             "reason": TEXT,

@@ -34,7 +34,8 @@ class AuditReader:
             self._open(folder)
 
     def _open(self, folder: Folder) -> None:
-        self._file, chain = open(folder.audit, "rb"), Chain(folder)  # noqa: SIM115 - `close` closes it
+        self._file = open(folder.audit, "rb")  # noqa: SIM115 - `close` closes it
+        chain = Chain(folder)
         fd, end = self._file.fileno(), os.fstat(self._file.fileno()).st_size
         torn = last_line(fd, end)  # what has no end is being written, or torn
         end -= 0 if torn.endswith(b"\n") else len(torn)

@@ -139,7 +139,10 @@ class Surveyor:
                     self._create(PATHS, user, str(path))
             case op.BELIEF_TOMBSTONE | op.BELIEF_INVALIDATE:
                 self._use(ORPHAN, MEMORY, ("", str(body["id"])), event.op, spot)
-            case op.EPISODE_RETRACT | op.EPISODE_FADE | op.OUTCOME_PUT | op.RELATION_PUT | op.RULE_FOUND:
+            case op.EPISODE_RETRACT | op.EPISODE_FADE | op.EPISODE_RESTORE:
+                for each in _texts(body.get("ids")):
+                    self._use(ORPHAN, MEMORY, ("", each), event.op, spot)
+            case op.OUTCOME_PUT | op.RELATION_PUT | op.RULE_FOUND:
                 for each in _texts(body.get("ids")):
                     self._use(ORPHAN, MEMORY, ("", each), event.op, spot)
             case op.REVIEW_ASK:

@@ -9,10 +9,11 @@ as long as its statement does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tallystick.records.belief import OWNER
+from tallystick.records.episode import RETRACTED
 from tallystick.records.event import Event
 from tallystick.records.operations import (
     BELIEF_INVALIDATE,
@@ -20,6 +21,7 @@ from tallystick.records.operations import (
     BELIEF_SUPERSEDE,
     BELIEF_TOMBSTONE,
     EPISODE_PUT,
+    EPISODE_RESTORE,
     EPISODE_RETRACT,
     ERASE,
 )
@@ -63,10 +65,25 @@ class Aliases(Part):
             for key in _keys(name, taught):
                 self._names.set(key, taught[1])
 
-    @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE, EPISODE_RETRACT)
+    @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE)
     def _gone(self, _: Event, body: dict[str, Any]) -> None:
-        for name in (body["id"],) if "id" in body else body["ids"]:
-            self._end(name)
+        self._end(body["id"])
+
+    @follows(EPISODE_RETRACT)
+    def _retract(self, _: Event, body: dict[str, Any]) -> None:
+        """What it says of names is kept, in case that it is restored."""
+        for name, taught in self._taught_by(body["ids"]):
+            for key in _keys(name, taught):
+                self._names.drop(key)
+
+    @follows(EPISODE_RESTORE)
+    def _restore(self, _: Event, body: dict[str, Any]) -> None:
+        for name, taught in self._taught_by(body["ids"]) if body["was"] == RETRACTED else ():
+            for key in _keys(name, taught):
+                self._names.set(key, taught[1])
+
+    def _taught_by(self, names: Iterable[str]) -> Iterator[tuple[str, Taught]]:
+        return ((name, taught) for name in names if (taught := self._taught.get(name)))
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:

@@ -13,136 +13,32 @@ erasure reaches every copy of the words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Collection, Iterator
 from itertools import dropwhile
-from sys import intern
 from typing import Any, NamedTuple
 
-import orjson
-
 from tallystick.records import ids
-from tallystick.records.belief import OWNER, Belief, thawed
+from tallystick.records.belief import OWNER
 from tallystick.records.entity import keys_of
 from tallystick.records.errors import NotFound, Refused
-from tallystick.records.event import Event
-from tallystick.records.fact import grown, sources_in, view_of, without_steps
-from tallystick.records.json import to_keep
+from tallystick.records.event import Event, origin_of
+from tallystick.records.fact import grown
 from tallystick.records.operations import BELIEF_INVALIDATE, BELIEF_PUT, BELIEF_SUPERSEDE, BELIEF_TOMBSTONE, ERASE
+from tallystick.state.current_version import (
+    CODEC,
+    STEPS,
+    WITHDRAWN,
+    CurrentVersion as CurrentVersion,
+    claim,
+    gist_of as gist_of,
+    is_stated,
+    sets_of,
+    step,
+)
 from tallystick.state.paths import Paths
-from tallystick.state.tables import SHORT, TUPLE, Codec, Part, Table, Tables, TablesInMemory, codec_of, follows, ordinal
+from tallystick.state.tables import SHORT, TUPLE, Part, Table, Tables, TablesInMemory, codec_of, follows, ordinal
 
-
-class CurrentVersion(NamedTuple):
-    """The current version of one belief. `ref`, its first version's id, is its identity."""
-
-    ref: str
-    line: bytes  # as it is kept: [what was recorded, ref, first, seq, at, words, by]
-    key: str
-    user: str
-    path: str
-    kind: str
-    status: str
-    confidence: float
-    first: int  # the event that recorded its first version
-    seq: int
-    at: str
-    words: int  # the number of changes of its words
-    by: str  # who recorded or withdrew it
-
-    def belief(self) -> Belief:
-        return Belief.just(thawed(self.body()), self.seq, self.at)
-
-    def is_fact(self) -> bool:
-        """True if it has a triple or a lineage."""
-        return _is_fact(self.body())
-
-    def body(self) -> dict[str, Any]:
-        body: dict[str, Any] = orjson.loads(self.line)[0]
-        return body
-
-    @classmethod
-    def of(
-        cls, ref: str, body: dict[str, Any], first: int, seq: int, at: str, words: int, by: str
-    ) -> CurrentVersion:  # fmt: skip
-        line = to_keep(orjson.dumps([body, ref, first, seq, at, words, by]))
-        return cls._of(line, body, ref, first, seq, at, words, by)
-
-    @classmethod
-    def read(cls, line: bytes) -> CurrentVersion:
-        return cls._of(line, *orjson.loads(line))
-
-    @classmethod
-    def _of(
-        cls, line: bytes, body: dict[str, Any], ref: str, first: int, seq: int, at: str, words: int, by: str
-    ) -> CurrentVersion:
-        get = body.get
-        return cls(
-            ref, line, body["key"], intern(get("user", OWNER)), intern(get("path", "")), intern(get("kind", "fact")),
-            intern(get("status", "active")), body["confidence"], first, seq, at, words, intern(by),
-        )  # fmt: skip
-
-
-def is_stated(ref: str, held: CurrentVersion, events: Sequence[Event]) -> bool:
-    """True if a belief is as these events say: stated by one of them, and perhaps withdrawn since by the last."""
-    last, stated = events[-1], next((each for each in reversed(events) if each.op in _STATED), None)
-    if stated is None or stated.body is None or last.body is None or ref != held.ref:
-        return False
-    said, body = stated.body["belief"], held.body()
-    status, reason = said.get("status", "active"), said.get("reason")
-    if last is not stated:
-        status, reason = _WITHDRAWN.get(last.op, ""), last.body.get("reason") or None
-    return (
-        (held.seq, held.at, held.by) == (last.seq, last.ts, last.by)
-        and (held.status, body.get("reason")) == (status, reason)
-        and _plain(body) == _plain(said)
-    )
-
-
-def _plain(body: dict[str, Any]) -> dict[str, Any]:
-    """What a version says, without what later events change: its status, and the steps that led to it."""
-    rest = {name: value for name, value in body.items() if name not in ("status", "reason", "views")}
-    return {**rest, "views": without_steps(body.get("views", {}))}
-
-
-_STATED = (BELIEF_PUT, BELIEF_SUPERSEDE)
-_WITHDRAWN = {BELIEF_TOMBSTONE: "tombstone", BELIEF_INVALIDATE: "invalidated"}
-CODEC = Codec(lambda held: held.line, CurrentVersion.read)
-STEPS = 100
 OUTSIDE = ("tool", "web")  # what they say makes nobody known
-
-
-def step(confidence: float) -> str:
-    return f"{int(confidence * STEPS):03d}"
-
-
-def sets_of(held: CurrentVersion, body: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """The sets that a belief is found in: what they are about, the user, the value, and the belief's first event."""
-    user, first = held.user, ordinal(held.first)
-    sets = [
-        ("kind", user, held.kind, first), ("status", user, held.status, first),
-        ("confidence", user, step(held.confidence), first),
-    ]  # fmt: skip
-    triple, views = body.get("triple"), body.get("views")
-    if held.path:
-        sets.append(("path", user, held.path, first))
-    if triple:
-        sets.append(("claim", user, claim(held.path, body.get("agent", ""), triple[0], triple[1]), first))
-        sets.append(("subject", user, triple[0], first))
-    if views:
-        sets += [("episode", user, source, first) for source in sources_in(views)]
-    if _is_fact(body):
-        sets.append(("fact", user, "", first))
-    return sets
-
-
-def _is_fact(body: dict[str, Any]) -> bool:
-    return bool(body.get("triple") or view_of(body.get("views") or {}))
-
-
-def claim(path: str, agent: str, subject: str, predicate: str) -> str:
-    """The name of the set of facts about one question."""
-    return orjson.dumps((path, agent, subject, predicate)).decode()
 
 
 class _Name(NamedTuple):
@@ -189,11 +85,37 @@ class Beliefs(Part):
 
     @follows(BELIEF_PUT)
     def _put(self, event: Event, body: dict[str, Any]) -> None:
-        belief = body["belief"]
+        belief, again = body["belief"], body.get("again")
         self._must_be_free(belief["id"])
-        self._install(belief["id"], belief, event, None, words=0)
+        if again and self.version(again["ids"][0]):
+            self._part(belief, event, again)
+        else:
+            self._install(belief["id"], belief, event, None, words=0)
         self._link(belief["id"], belief, body)
         self._note_key(event, body, belief.get("user", OWNER))
+
+    def _part(self, belief: dict[str, Any], event: Event, again: dict[str, Any]) -> None:
+        """A belief that had become part of another is one of its own again, with its names: the ids of its versions,
+        the last `same` of which have its words."""
+        ref, names = again["ids"][0], again["ids"]
+        whole = self.version(ref)
+        assert whole is not None, ref
+        for at, name in enumerate(names):
+            if known := self._versions.get(name):
+                self._ids.drop((whole.ref, ordinal(known.seq), name))
+            self._versions.set(name, _Name(ref, int(at >= len(names) - again["same"]), event.seq))
+            if name != ref:
+                self._ids.set((ref, ordinal(event.seq), name), "")
+        self._drop_key(whole, belief["key"])
+        before = whole if whole.ref == ref else None
+        self._install(ref, belief, event, before, words=1, first=again["first"])
+        self._name(ref, belief["id"], 1, event)
+
+    def _drop_key(self, held: CurrentVersion, key: str) -> None:
+        """A key names a belief no longer."""
+        self._aliases.drop((held.ref, held.user, held.path, key))
+        if self._keys.get((held.user, held.path, key)) == held.ref:
+            self._keys.drop((held.user, held.path, key))
 
     @follows(BELIEF_SUPERSEDE)
     def _supersede(self, event: Event, body: dict[str, Any]) -> None:
@@ -214,6 +136,8 @@ class Beliefs(Part):
         for other in merged.values():
             if other.ref != before.ref:
                 self._rename(other, before.ref, event)
+        for key in body.get("drops", ()):
+            self._drop_key(before, key)
         self._note_key(event, body, before.user)
 
     @follows(BELIEF_TOMBSTONE, BELIEF_INVALIDATE)
@@ -228,16 +152,48 @@ class Beliefs(Part):
         if body.get("reason"):
             belief["reason"] = body["reason"]
         self._install(held.ref, belief, event, held, words=held.words)
+        if "uncovers" in body:
+            self._uncover(held)
+
+    def _uncover(self, held: CurrentVersion) -> None:
+        """A branch's belief is as if it had not been stated there: it hides nothing, and its key is free."""
+        self._drop_key(held, held.key)
+        for other in filter(None, map(self.version, self.over(held.ref))):
+            if self._covers.get((other.ref, held.path)) == held.ref:
+                self._covers.drop((other.ref, held.path))
+
+    def is_uncovered(self, held: CurrentVersion) -> bool:
+        """True if a branch's belief is as if it had not been stated there."""
+        return held.status == "tombstone" and self._ref_of_key(held.user, held.path, held.key) != held.ref
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:
-        """As if what is erased had never been recorded: at no earlier moment either."""
-        found = {held.ref: held for name in body.get("ids", ()) if (held := self.version(name))}
-        names = {*body.get("ids", ()), *(name for held in found.values() for name in self.ids_of(held))}
+        """As if what is erased had never been recorded: at no earlier moment either.
+
+        Of a belief that another was part of for a while, the versions of that time go, and not the belief.
+        """
+        ids = set(body.get("ids", ()))
+        every = {held.ref: held for name in ids if (held := self.version(name))}
+        found = {ref: held for ref, held in every.items() if ref in ids}
+        names = {*ids, *(name for held in found.values() for name in self.ids_of(held))}
+        for ref in every.keys() - found.keys():
+            self._erase_some(ref, ids)
         for held in found.values():
             self._tally(held, held.body(), -1)
         for name in names:
             self._erase_version(name, names)
+
+    def _erase_some(self, ref: str, names: set[str]) -> None:
+        """Erase versions of a belief that stays."""
+        rest, gone = set[Any](), set[Any]()
+        for held in self._current.history(ref):
+            body = held.body()
+            (gone if body["id"] in names else rest).update(sets_of(held, body))
+        for key in gone - rest:
+            self._sets.erase(key)
+        for key in [key for key in self._ids.ever(ref) if key[2] in names]:
+            self._ids.erase(key)
+        self._current.erase(ref, lambda held: held.body()["id"] in names)
 
     def _erase_version(self, name: str, names: set[str]) -> None:
         """Erase a version, and the belief whose first version it was, even if another has its name by now."""
@@ -350,10 +306,12 @@ class Beliefs(Part):
         self._current.drop(ref)
 
     def _install(
-        self, ref: str, belief: dict[str, Any], event: Event, before: CurrentVersion | None, *, words: int
+        self, ref: str, belief: dict[str, Any], event: Event, before: CurrentVersion | None, *, words: int,
+        first: int | None = None,
     ) -> None:  # fmt: skip
-        version, first = belief["id"], before.first if before else event.seq
-        held = CurrentVersion.of(ref, belief, first, event.seq, event.ts, words, event.by)
+        version, (at, by, _) = belief["id"], origin_of(event)
+        began = before.first if before else event.seq if first is None else first
+        held = CurrentVersion.of(ref, belief, began, event.seq, at, words, by)
         if before is None:
             self._short.set((version[-SHORT:], version), "")
         else:
@@ -395,7 +353,7 @@ class Beliefs(Part):
             count = (self._counts.get(key) or 0) + more
             self._counts.set(key, count) if count else self._counts.drop(key)
         about, trust = body.get("about"), body.get("trust", "human")
-        if isinstance(about, str) and about and trust not in OUTSIDE and held.status not in _WITHDRAWN.values():
+        if isinstance(about, str) and about and trust not in OUTSIDE and held.status not in WITHDRAWN:
             for name in keys_of(about, parts=trust == "human"):
                 known = self._names.get((held.user, name)) or {}
                 counts = {**known, about: known.get(about, 0) + more}
@@ -670,9 +628,3 @@ class Beliefs(Part):
         """The number of active beliefs of the root that were first stated after an event."""
         fresh = list(self._sets.values("status", user, "active", after=ordinal(seq)))
         return sum(not held.path for held in self._in_order(fresh))
-
-
-def gist_of(belief: Mapping[str, Any]) -> str:
-    """A digest to recognise the same statement. It is kept only where an erasure of the words removes it."""
-    words = [belief.get(name) or None for name in ("text", "triple", "session", "agent", "path")]
-    return sha256(orjson.dumps(words, default=str)).hexdigest()[:16]

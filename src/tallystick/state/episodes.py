@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from tallystick.records.belief import OWNER
+from tallystick.records.episode import RETRACTED
 from tallystick.records.errors import Refused
 from tallystick.records.event import Event
 from tallystick.records.ids import SHORT_EVENT_ID
-from tallystick.records.operations import EPISODE_PUT, EPISODE_RETRACT, ERASE
+from tallystick.records.operations import EPISODE_PUT, EPISODE_RESTORE, EPISODE_RETRACT, ERASE
 from tallystick.state.tables import SHORT, Part, Table, Tables, codec_of, follows, ordinal
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -67,6 +68,11 @@ class Episodes(Part):
     def _retract(self, _: Event, body: dict[str, Any]) -> None:
         for source in body["ids"]:
             self._retracted.set(source, "")
+
+    @follows(EPISODE_RESTORE)
+    def _restore(self, _: Event, body: dict[str, Any]) -> None:
+        for source in body["ids"] if body["was"] == RETRACTED else ():
+            self._retracted.drop(source)
 
     @follows(ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:

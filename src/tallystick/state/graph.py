@@ -6,11 +6,10 @@
                      {"user": …, "part": "nodes", "piece": "…", "n": 0, "of": 3}
     graph.merge/1    {"user": …, "node": …, "into": …, "names": […], "score": …, "reasons": […]}
     graph.unmerge/1  {"user": …, "node": …}
-    graph.propose/1  {"user": …, "node": …, "into": …, "score": …, "reasons": […]}: is it the same?
-    graph.dismiss/1  {"user": …, "node": …, "into": …}: it is not
+    graph.propose/1, graph.dismiss/1  of older programs: now it is a review, and its answer
 
-No text is kept here, so that none is left after an erasure: only the last event of a graph. Whoever decided on rows
-that lag behind it decides again. The graph itself is in `state.db`.
+Of the graph itself, which is in `state.db`, only the first and the last event are kept here: whoever decided on rows
+that lag behind it decides again. And which nodes are merged: every name of one leads to the other.
 
     relation.put/1   {"user": …, "ids": [one, other], "relation"?: …, "path"?: …}
 
@@ -22,29 +21,85 @@ is on record, and has no effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from tallystick.records import operations as ops
+from tallystick.records.entity import keys_of
 from tallystick.records.event import Event
 from tallystick.records.policy import DEFAULT
 from tallystick.records.recall import Related
 from tallystick.records.schema import WRITER_TRUST
-from tallystick.state.tables import Part, Table, Tables, by_name, follows
+from tallystick.state.tables import Part, Table, Tables, by_name, codec_of, follows
+
+
+class NodeMerge(NamedTuple):
+    """What a node is merged into, and the event that says so."""
+
+    into: str
+    seq: int
+    event: str
+
+
+def _is_merged(key: tuple[str, str], merge: NodeMerge, events: Sequence[Event]) -> bool:
+    event, body = events[-1], events[-1].body or {}
+    is_its = event.op == ops.GRAPH_MERGE and key == (body["user"], body["node"])
+    return is_its and merge == (body["into"], event.seq, event.id)
 
 
 class GraphBook(Part):
-    """The first and the last event of each user's graph."""
+    """The first and the last event of each user's graph, and the merged nodes."""
 
     def declare(self, tables: Tables) -> None:
         self._first: Table[int] = tables.table("graph.first")  # by user
         self._last: Table[int] = tables.table("graph.last")
+        self._merged: Table[NodeMerge] = tables.table("graph.merged", codec_of(NodeMerge), _is_merged)  # (user, node)
+        self._names: Table[str] = tables.table("graph.merged_name")  # (user, name, node)
 
     @follows(ops.GRAPH_PUT, ops.GRAPH_MERGE, ops.GRAPH_UNMERGE, ops.GRAPH_PROPOSE, ops.GRAPH_DISMISS)
     def _follow(self, event: Event, body: dict[str, Any]) -> None:
         if body["user"] not in self._first:
             self._first.set(body["user"], event.seq)
         self._last.set(body["user"], event.seq)
+        if event.op == ops.GRAPH_MERGE:
+            self._merged.set((body["user"], body["node"]), NodeMerge(body["into"], event.seq, event.id))
+            for name in keys_of(body["node"]):
+                self._names.set((body["user"], name, body["node"]), "")
+        elif event.op == ops.GRAPH_UNMERGE:
+            self._part(body["user"], body["node"])
+
+    def _part(self, user: str, node: str) -> None:
+        self._merged.drop((user, node))
+        for name in keys_of(node):
+            self._names.drop((user, name, node))
+
+    @follows(ops.ERASE)
+    def _erase(self, _: Event, body: dict[str, Any]) -> None:
+        ids = set(body.get("ids", ()))
+        for (user, node), merge in list(self._merged.under()) if ids else ():
+            if merge.event in ids:
+                self._part(user, node)
+
+    def merge_of(self, user: str, node: str) -> NodeMerge | None:
+        return self._merged.get((user, node))
+
+    def final(self, user: str, node: str) -> str:
+        """The node that a node is part of now, after all merges; itself, if it is not merged."""
+        passed = {node}
+        while (merge := self._merged.get((user, node))) and merge.into not in passed:
+            node = merge.into
+            passed.add(node)
+        return node
+
+    def nodes_called(self, user: str, name: str) -> Iterator[str]:
+        """The merged nodes of that id, or of that name."""
+        if (user, name) in self._merged:
+            yield name
+        yield from (node for each in keys_of(name) for (_, _, node), _ in self._names.under(user, each))
+
+    def called(self, user: str, name: str) -> Iterator[tuple[str, str]]:
+        """The merged nodes of that name, as `keys_of` says, and what each is part of."""
+        return ((node, self.final(user, node)) for (_, _, node), _ in self._names.under(user, name))
 
     def first(self) -> int:
         """The first event that any graph needs; -1 if there is none."""

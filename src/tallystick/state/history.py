@@ -61,14 +61,20 @@ def begun(known: Beliefs, held: CurrentVersion) -> tuple[int, list[str]]:
 
 
 def diff(before: Beliefs, after: Beliefs, *, user: str = OWNER, path: str = "") -> list[Change]:
-    """The beliefs that were added, withdrawn or changed between two states of one ledger, as a path sees them."""
+    """The beliefs that were added, withdrawn or changed between two states of one ledger, as a path sees them.
+
+    What was changed and undone in between is no change.
+    """
     states = ({state.origin(held).ref: held for held in state.query(user=user, path=path)} for state in (before, after))
     (old, new), changes = states, list[Change]()
     for ref in dict.fromkeys([*old, *new]):
         left, right = old.get(ref), new.get(ref)
-        if left is None or right is None or left.line != right.line:
+        if left is None or right is None or (left.line != right.line and left.said() != right.said()):
             was, will = (held.belief() if held else None for held in (left, right))
-            changes.append(Change(next(held.key for held in (right, left) if held), was, will))
+            last = after.version(ref) or right or left
+            assert last is not None, ref
+            reason = str(last.body().get("reason", ""))
+            changes.append(Change(next(held.key for held in (right, left) if held), was, will, reason, last.seq))
     return changes
 
 

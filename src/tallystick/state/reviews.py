@@ -4,7 +4,8 @@ A review is answered once. One about a belief that has changed since, or is no l
 erased, every review that names one of their versions is erased too, as it would be if the ledger were read again.
 
 A version is approved when a person approved it, and so are the versions that replace it: the gate lets nobody but a
-person replace an approved version without approval. A rule of the policy that allows a source is such an approval.
+person replace an approved version without approval. A rule of the policy that allows a source is such an approval. A
+version that says so (`quarantined`) needs approval again: the approval of the one before was undone.
 
 An approval that is still to be applied (a grant) is kept with its review. The newest one counts, until it expires; then
 the review is pending again.
@@ -129,7 +130,7 @@ class Reviews(Part):
             return  # a new belief
         replaced, merged = body.get("replaces", ()), body.get("merged", ())
         approved = [self._approved.get(version) for version in merged or replaced or body.get("over", ())]
-        if "approved" in body or (approved and all(approved)):
+        if "approved" in body or (approved and all(approved) and "quarantined" not in body):
             self._approved.set(body["belief"]["id"], body.get("approved") or approved[0] or "")
         self._leave_behind(replaced, event, REVISED)
         self._leave_behind(merged, event, PATH_MERGED)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
+from tallystick.records.episode import ARCHIVED
 from tallystick.records.event import TIME, Event
 from tallystick.records.recall import has_words
 from tallystick.state.tables import PLAIN, Part, Table, Tables, codec_of, follows, ordinal
@@ -150,6 +151,11 @@ class Uses(Part):
     def _fade(self, _: Event, body: dict[str, Any]) -> None:
         for source in body["ids"]:
             self._faded.set(source, "")
+
+    @follows(ops.EPISODE_RESTORE)
+    def _restore(self, _: Event, body: dict[str, Any]) -> None:
+        for source in body["ids"] if body["was"] == ARCHIVED else ():
+            self._faded.drop(source)
 
     @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
-from tallystick.records.event import Event
+from tallystick.records.event import Event, origin_of
 from tallystick.records.policy import DEFAULT
 from tallystick.records.trust import NONE, Distrust
 from tallystick.state.tables import PLAIN, TUPLE, Part, Table, Tables, by_name, codec_of, follows
@@ -73,7 +73,7 @@ class Distrusts(Part):
         self._note(event, body, event.id, body["episode"], body["episode"]["content"])
 
     def _note(self, event: Event, body: dict[str, Any], name: str, said: dict[str, Any], text: str) -> None:
-        user, trust = said.get("user", OWNER), said.get("trust", "human")
+        user, trust, by = said.get("user", OWNER), said.get("trust", "human"), origin_of(event).by
         if echoed := body.get("echo"):
             self._echoes.set(name, tuple(echoed))
         is_doubtful = trust in DEFAULT.quarantined and "approved" not in body
@@ -81,12 +81,12 @@ class Distrusts(Part):
             return
         key = (user, exactly(text))
         if is_doubtful:
-            self._doubts.set(name, _Doubt(*key, event.by, event.seq))
+            self._doubts.set(name, _Doubt(*key, by, event.seq))
             self._marked.set((*key, name), "")
         elif speaks_for_all(said) and (marked := [row[0][-1] for row in self._marked.under(*key)]):
             self._repeated.set(name, key)
             for doubted in marked:
-                self._voices.set((doubted, name), voice(event.by, trust))
+                self._voices.set((doubted, name), voice(by, trust))
 
     @follows(ops.TRUST_CORROBORATE)
     def _corroborate(self, event: Event, body: dict[str, Any]) -> None:
@@ -94,10 +94,10 @@ class Distrusts(Part):
             self._settle(name)
             self._borne_out.set(name, event.seq)
 
-    @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE, ops.EPISODE_RETRACT)
+    @follows(ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE)
     def _retract(self, _: Event, body: dict[str, Any]) -> None:
-        for name in (body["id"],) if "id" in body else body["ids"]:
-            self._settle(name)
+        """A retracted episode stays in doubt: it may be restored."""
+        self._settle(body["id"])
 
     @follows(ops.ERASE)
     def _erase(self, _: Event, body: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from math import inf
 from pathlib import Path
@@ -25,7 +26,7 @@ from tallystick.projections.tables.rows import RowTables
 from tallystick.records import ids
 from tallystick.records.belief import OWNER, Change, Mark, Moment, Version, Why
 from tallystick.records.errors import NotWritten, Unfinished
-from tallystick.records.event import Event
+from tallystick.records.event import Event, origin_of
 from tallystick.records.operations import IMPORT_DONE
 from tallystick.records.times import Times
 from tallystick.state import history as timeline
@@ -123,7 +124,8 @@ class OpenLedger:
         def is_distrusted(event: Event, said: Mapping[str, Any]) -> bool:
             told = {"agent": said.get("agent", ""), "session": said.get("session", "")}
             trust, user = said.get("trust", "human"), said.get("user", OWNER)
-            return state.distrusts.against(user, by=event.by, seq=event.seq, trust=trust, **told) is not None
+            by = origin_of(event).by
+            return state.distrusts.against(user, by=by, seq=event.seq, trust=trust, **told) is not None
 
         def names(user: str, about: str) -> set[str]:
             return {name for name, _, _ in state.pages.names(user, about)}
@@ -176,8 +178,8 @@ class OpenLedger:
                 yield self.state
                 return
             seq = min(self.seq_at(believed_at), self.ledger.head.seq)
-            if seq >= max(self.ledger.began, self.ledger.first - 1):
-                yield PastState(TablesAt(self._tables, seq), self.state.paths, seq)
+            if seq >= self._past_from:
+                yield self.at(seq)
                 return
         with scratch() as (state, store):  # the rows begin later; Missing, if the lines were moved away
             for event in self.ledger.events():
@@ -187,6 +189,17 @@ class OpenLedger:
                 if event.seq % _MANY == 0:
                     store.spill()
             yield state
+
+    @property
+    def _past_from(self) -> int:
+        """The first event after which the rows say what was known."""
+        return max(self.ledger.began, self.ledger.first - 1)
+
+    def at(self, seq: int) -> PastState:
+        """The beliefs right after an event. Missing, if the rows do not say. The caller has the ledger's turn."""
+        if seq < self._past_from:
+            raise self.ledger.missing(seq)
+        return PastState(TablesAt(self._tables, seq), self.state.paths, seq)
 
     def seq_at(self, moment: Moment) -> int:
         """The last event that had been recorded by then; -1 if there was none. A time is looked up by bisection.
@@ -250,10 +263,13 @@ class OpenLedger:
         found = timeline.history(self.ledger.events(first, naming=timeline.naming(names)), names)
         return [each for each in found if each.seq < current.first or each.belief.path == current.path]
 
-    def diff(self, before: Moment, after: Moment | None = None, *, user: str = OWNER, path: str = "") -> list[Change]:
-        """The changes between two moments, as a path sees them."""
-        with self.known(before) as old, self.known(after) as new:
-            return timeline.diff(old, new, user=user, path=path)
+    def diff(self, since: Moment, until: Moment | None = None, *, user: str = OWNER, path: str = "") -> list[Change]:
+        """The changes between two moments, as a path sees them, in the order of the last change of each belief."""
+        with self.known(since) as old, self.known(until) as new:
+            found = timeline.diff(old, new, user=user, path=path)
+            events = self.ledger.recorded(each.seq for each in found)
+        made = ((each, events.get(each.seq)) for each in sorted(found, key=lambda each: each.seq))
+        return [replace(each, at=event.ts, by=event.by) if event else each for each, event in made]
 
     def why(self, name: str, *, user: str = OWNER, path: str = "") -> Why:
         with self.known() as known:

@@ -62,6 +62,10 @@ def plant(memory: Memory) -> list[str]:
     memory.observe(f"We call the oven {word('second').capitalize()}.", id=word("episode2"))
     memory.remember(f"We call the mill {word('wrong').capitalize()}.", key=word("invalid2"))
     memory.forget(word("episode2"), reason=word("retract"))
+    memory.undo(word("episode2"), reason=word("undone"))
+    memory.remember(word("rekeyed"), key=word("rekeyed"))
+    memory.revise(word("rekeyed"), key=word("dropped"))
+    memory.undo(word("rekeyed"))
     front = {"description": word("description"), "title": word("title"), "tags": [word("tag")]}
     memory.pages.create(f"person-{word('page')}", **front)
     memory.pages.append(f"person-{word('old')}", word("entry"), key=word("entry"))
@@ -134,7 +138,7 @@ def plant(memory: Memory) -> list[str]:
     return [
         word("key"), word("invalid"), word("invalid2"), word("webkey"), "r-20260520-1200-abcdef",
         word("episode"), word("episode2"), f"page:person-{word('page')}",
-        word("entry"), f"page:person-{word('new')}",
+        word("entry"), word("rekeyed"), f"page:person-{word('new')}",
         f"path:{word('given')}", f"path:{word('below')}", f"path:{word('path')}", f"source:agent:{word('source')}",
         "source:trust:web", f"frame:{word('frame')}", f"frame:{word('frame2')}", f"setting:{word('setting')}",
         f"rule:{word('rule')}", f"session:{session}", "graph:metadata", f"node:{word('profile')}",

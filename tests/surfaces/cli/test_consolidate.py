@@ -306,6 +306,7 @@ def test_forgetting_an_episode_shows_what_rests_on_it_and_leaves_it_unless_told(
     assert first.out == (
         "Retracted e9: Bob likes tea\n"
         f"  {bob}  Bob → likes → tea  has no other source, and stays; --withdraw removes it too\n"
+        "Undo with `tallystick undo e9`\n"
     )
     assert f"  {ana}  Ana → works_at → Initech  has other sources, and stays\n" in shared.out
     assert told("show", bob).status == 0

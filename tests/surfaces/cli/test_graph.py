@@ -126,31 +126,94 @@ def test_a_profile_is_taken_in_by_itself(tallystick, told, home):
         tallystick("graph", "import", "-", "--profile", stdin=wrong).refused(says)
 
 
-def test_an_unsure_merge_is_proposed_listed_and_done_by_one_who_is_sure(tallystick, told):
-    told("import", "-")
-    done = tallystick("graph", "merge", "person-bobby", "person-bob")
-    assert done.out.splitlines() == [
-        "Proposed to merge person-bobby into person-bob  0%",
-        "not certain that they are the same; if you know it, add --sure",
-    ]
-    said = "person-bobby is person-bob?  0%\n    proposed by cli:local just now"
-    assert tallystick("graph", "same").out.startswith(said)
-    merged = tallystick("graph", "merge", "person-bobby", "person-bob", "--sure")
-    assert merged.out.startswith("Merged person-bobby into")
+def test_an_unsure_merge_is_a_review_and_done_by_one_who_is_sure(tallystick, told):
+    merge = ("graph", "merge", "person-bobby", "person-bob")
+    before = tallystick("log", "--json").json
+    preview = tallystick(*merge, "--dry-run").out.splitlines()
+    assert preview[0] == "Would merge person-bobby into person-bob"
+    assert "was  about person-bobby, now about person-bob" in preview[2]
+    assert preview[3] == "  - person-bobby.md  its entries go along"
+    assert tallystick("log", "--json").json == before
+    done = tallystick(*merge)
+    [review] = tallystick("review", "--json").json
+    assert done.out.startswith("Asked whether to merge person-bobby into person-bob\n")
+    assert f"tallystick review approve {review['id'][-6:]}" in done.out
+    assert tallystick("graph", "same").out.startswith("person-bobby is person-bob?  0%\n    tallystick review approve")
+    merged = tallystick(*merge, "--sure")
+    assert merged.out.startswith("Merged person-bobby into person-bob\n")
+    assert merged.out.splitlines()[-1].startswith("Undo with `tallystick undo ")
     assert tallystick("graph", "same").out == "No likely duplicates.\n"
     assert tallystick("graph", "show", "Bobby", "--json").json["nodes"][0]["id"] == "person-bob"
-    assert tallystick("graph", "unmerge", "person-bobby").out == "person-bobby is a node of its own again\n"
+    tallystick("remember", "Bobby rows", "--about", "Bobby", "--key", "rows")
+    assert tallystick("show", "rows", "--json").json["about"] == "person-bob"
+    assert tallystick("graph", "unmerge", "person-bobby").out == "person-bobby is an entity of its own again\n"
     assert tallystick("graph", "show", "Bobby", "--json").json["nodes"][0]["id"] == "person-bobby"
     assert tallystick("graph", "unmerge", "person-bobby").status == 1
 
 
-def test_what_was_proposed_can_be_declined_and_an_agent_only_proposes(tallystick, told):
+def test_a_pair_can_be_declined_and_an_agent_only_asks(tallystick, told):
     merge = ("graph", "merge", "person-bobby", "person-bob")
-    assert tallystick(*merge, "--trust", "agent", "--sure", "--json").json["done"] == "proposed"
+    asked = tallystick(*merge, "--trust", "agent", "--sure", "--json").json
+    assert (asked["done"], asked["filing"]["changes"][0]["after"]["about"]) == ("proposed", "person-bob")
     assert tallystick(*merge, "--two", "--trust", "agent").status == 1
-    assert tallystick(*merge, "--two").out == "Kept as two nodes.\n"
-    assert tallystick("graph", "same", "--json").json == {"proposed": [], "alike": []}
-    assert tallystick(*merge, "--two").status == 1
+    assert tallystick(*merge, "--two").out == "Kept as two.\n"
+    assert tallystick("graph", "same", "--json").json == []
+    assert tallystick(*merge, "--json").json["review"] == asked["review"]
+    tallystick(*merge, "--two", "--sure").refused("--sure and --two", status=2)
+
+
+def test_alike_pairs_are_reviews_that_a_person_answers(tallystick, told):
+    tallystick("remember", "Anna A", "--about", "project-anna")
+    tallystick("remember", "Anna B", "--about", "person-anna")
+    listed = tallystick("graph", "same", "--dry-run", "--json")
+    assert tallystick("review", "--json").json == []
+    tallystick("graph", "import", "-", stdin=json.dumps({"schema_version": 1, "nodes": [
+        {"id": "n1", "kind": "place", "label": "Oslo"}, {"id": "n2", "kind": "place", "label": "Oslo"},
+    ]}))  # fmt: skip
+    [pair] = [each for each in tallystick("graph", "same", "--dry-run", "--json").json if each not in listed.json]
+    assert (pair["node"], pair["into"]) == ("n2", "n1")
+    asked = tallystick("graph", "same", "--json").json
+    assert tallystick("graph", "same", "--json").json == asked
+    [review] = [each for each in asked if each["action"]["changes"]["node"] == "n2"]
+    shown = tallystick("review", review["id"]).out
+    assert shown.startswith("Merge n2 into n1?\n")
+    assert "tallystick graph merge n2 n1 --dry-run" in shown
+    done = tallystick("review", "approve", review["id"])
+    assert done.out.startswith(f"Approved {review['id'][-6:]}: merge 'n2' into 'n1'")
+    assert tallystick("graph", "show", "n2", "--json").json["nodes"][0]["id"] == "n1"
+    assert "undid" in tallystick("undo").out.lower()
+    assert tallystick("graph", "show", "n2", "--json").json["nodes"][0]["id"] == "n2"
+
+
+def test_beliefs_are_split_off_and_filed_again_once_it_was_shown(tallystick, told, terminal):
+    tallystick("remember", "Bob rows", "--about", "Bob", "--key", "rows")
+    split = ("graph", "split", "Bob", "rows", "--to", "Bob Berg")
+    tallystick(*split).refused("--dry-run", "--yes")
+    assert tallystick(*split, "--dry-run").out.splitlines()[0] == "Would move 1 belief"
+    assert tallystick("show", "rows", "--json").json["about"] == "person-bob"
+    assert terminal(*split, typed="n\n").status == 1
+    assert tallystick("show", "rows", "--json").json["about"] == "person-bob"
+    assert terminal(*split, typed="y\n").status == 0
+    assert tallystick("show", "rows", "--json").json["about"] == "person-bob-berg"
+    tallystick("undo")
+    assert tallystick("show", "rows", "--json").json["about"] == "person-bob"
+    done = tallystick(*split, "--yes").out.splitlines()
+    assert (done[0], done[-1].rpartition(" ")[0]) == ("Moved 1 belief", "Undo with `tallystick undo")
+    tallystick(*split, "--yes").refused("person-bob")
+    tallystick("graph", "split", "Bob", "--to", "x").refused("BELIEF", status=2)
+
+
+def test_old_statements_are_filed_by_todays_rules_once_it_was_shown(tallystick, told):
+    tallystick("remember", "Maya likes tea", "--key", "tea")
+    assert tallystick("graph", "refile", "--dry-run").out == "Nothing to change.\n"
+    tallystick("remember", "Maya Lind is our designer", "--about", "Maya Lind")
+    assert tallystick("graph", "refile", "--dry-run").out.splitlines()[0] == "Would file 1 belief"
+    tallystick("graph", "refile").refused("--dry-run", "--yes")
+    assert tallystick("show", "tea", "--json").json["about"] == ""
+    assert tallystick("graph", "refile", "--yes", "--json").json["changes"][0]["after"]["about"] == "person-maya-lind"
+    tallystick("graph", "refile", "--yes", "--trust", "agent").refused("agent")
+    tallystick("undo")
+    assert tallystick("show", "tea", "--json").json["about"] == ""
 
 
 def test_the_log_tells_what_was_done_in_the_graph(tallystick, told):
@@ -159,11 +222,10 @@ def test_the_log_tells_what_was_done_in_the_graph(tallystick, told):
     tallystick("graph", "merge", "person-bobby", "person-bob")
     tallystick("graph", "merge", "person-bobby", "person-bob", "--two")
     tallystick("graph", "merge", "person-bobby", "person-bob", "--sure")
-    tallystick("graph", "unmerge", "person-bobby")
-    lines = tallystick("log", "--op", "graph").out
+    lines = tallystick("log", "--op", "graph").out + tallystick("log", "--op", "review").out
 
     for said in (
-        "2 nodes, 4 edges: Oslo", "metadata of the whole graph", "is person-bobby the same as person-bob?",
-        "person-bobby is not person-bob", "person-bobby is person-bob from now on", "person-bobby stands alone again",
+        "2 nodes, 4 edges: Oslo", "metadata of the whole graph", "merge 'person-bobby' into 'person-bob'?", "rejected",
+        "person-bobby is person-bob from now on",
     ):  # fmt: skip
         assert said in lines

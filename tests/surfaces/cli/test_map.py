@@ -139,6 +139,9 @@ def test_the_examples_in_the_help_work_as_they_stand(tallystick, home, path):
         a_graph(tallystick, home / "work")
     if path == "graph merge":
         tallystick("graph", "unmerge", "person-anna")
+    if path in ("undo", "graph split"):
+        for key in ("2d4f1a", "7c01be"):
+            tallystick("remember", f"Ana has the code {key}", "--key", key, "--about", "person-ana")
     if path == "import":
         what_others_keep(home)
         tallystick("export", "--to", "everything.ndjson")

@@ -34,6 +34,8 @@ def test_the_log_and_erase_name_an_episode_as_a_person_would_type_it(tallystick)
 
     assert f"{name}  Let us ship on Friday" in tallystick("log").out
     assert f"\n  {name}  Let us ship on Friday\n" in tallystick("erase", name, "--dry-run").out
-    assert tallystick("forget", name).out == f"Retracted {name}: Let us ship on Friday\n"
+    assert tallystick("forget", name).out == (
+        f"Retracted {name}: Let us ship on Friday\nUndo with `tallystick undo {name}`\n"
+    )
     assert f" {name} retracted" in tallystick("log").out
     assert tallystick("show", name).out.startswith("Let us ship on Friday\n")

@@ -193,7 +193,7 @@ def test_a_hit_can_be_piped_to_the_next_command(warm_program, tallystick):
         ["bash", "-c", f"{program} forget $({program} recall tea --json | {pick})"], capture_output=True, text=True
     )
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "Forgot ana: Ana prefers tea\n", "")
+    assert (done.returncode, done.stdout.splitlines()[0], done.stderr) == (0, "Forgot ana: Ana prefers tea", "")
 
 
 # -- the index ---------------------------------------------------------------------------------------------------------

@@ -47,7 +47,11 @@ def test_a_known_key_gets_a_new_version_and_the_same_again_changes_nothing(tally
     revised = tallystick("remember", "Ana prefers green tea", "--key", "ana-tea")
     again = tallystick("remember", "Ana prefers green tea", "--key", "ana-tea")
 
-    assert revised.out == "Revised ana-tea in ~/.tallystick. On page topic-notes.md. It was: Ana prefers tea\n"
+    short = tallystick("show", "ana-tea", "--json").json["id"][-6:]
+    assert revised.out == (
+        "Revised ana-tea in ~/.tallystick. On page topic-notes.md. It was: Ana prefers tea. "
+        f"Undo with `tallystick undo {short}`\n"
+    )
     assert again.out == "Already known as ana-tea in ~/.tallystick. On page topic-notes.md\n"
     assert len(tallystick("show", "ana-tea", "--history", "--json").json) == 2
 
@@ -73,7 +77,8 @@ def test_forgetting_hides_and_keeps_the_history(tallystick):
 
     done = tallystick("forget", "1", "2", "--reason", "not needed")
 
-    assert done.out == "Forgot 1: one\nForgot 2: two\n"
+    short = tallystick("show", "1", "--json").json["id"][-6:]
+    assert done.out == f"Forgot 1: one\nForgot 2: two\nUndo with `tallystick undo {short}`\n"
     assert tallystick("show", "--json").json == []
     assert [version["belief"]["status"] for version in tallystick("show", "1", "--history", "--json").json] == [
         "active",
@@ -85,7 +90,8 @@ def test_forgetting_hides_and_keeps_the_history(tallystick):
 
     done = tallystick("forget", "1", "3", "--reason", "again")
 
-    assert (done.status, done.out) == (0, "1 was already forgotten, just now: one\nForgot 3: three\n")
+    assert done.status == 0
+    assert done.out.startswith("1 was already forgotten, just now: one\nForgot 3: three\nUndo with ")
     assert tallystick("show", "1", "--json").json == first
     of_show = ("related", "marks")
     assert tallystick("forget", "1", "--json").json == [{name: first[name] for name in first if name not in of_show}]

@@ -341,3 +341,33 @@ def test_an_answer_that_lacks_vectors_says_so(call, tea, monkeypatch):
     found = call("recall", question="tea")
     assert [note.id for note in found.notes] == [tea]
     assert found.text().endswith("\nvectors are being made: 0 of 1; answered by words")
+
+
+def test_a_change_is_undone_and_what_differs_since_then_is_shown(call, agent):
+    call("remember", text="the port is 5432", key="port")
+    before = str(agent.ledger.size - 1)
+    call("revise", id="port", text="the port is 6543", reason="it moved")
+
+    [entry] = call("timeline", since=before, changes=True).entries
+    assert (entry.text, entry.was, entry.change, entry.reason) == (
+        "the port is 6543", "the port is 5432", "revised", "it moved",
+    )  # fmt: skip
+    undone = call("review", action="undo")
+    assert (undone.done, agent.show("port").text) == ("undone", "the port is 5432")
+    assert undone.ids == [agent.show("port").id]
+    assert call("timeline", since=before, changes=True).entries == []
+    call("review", action="undo", id=str(undone.event))
+    assert agent.show("port").text == "the port is 6543"
+
+
+def test_what_was_forgotten_is_not_told_again_as_a_difference(call, tea, owner):
+    owner.forget(tea)
+
+    [entry] = call("timeline", since="0", changes=True).entries[-1:] or [None]
+    assert entry is None or entry.text is None
+
+
+def test_a_persons_change_is_not_undone_without_an_approval(call, tea, owner):
+    with pytest.raises(NeedsApproval):
+        call("review", action="undo", id=tea)
+    assert owner.show(tea).is_held

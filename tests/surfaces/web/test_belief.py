@@ -70,7 +70,8 @@ def test_a_belief_is_changed_with_its_page(web, m):
     answer = web.say(f"/beliefs/{one.id}", follow=False, **said)
     now = m.show(one.id)
 
-    assert (answer.status_code, answer.headers["location"]) == (303, f"/beliefs/{now.id}?done=changed")
+    place = f"/beliefs/{now.id}?done=changed&undo={now.id}"
+    assert (answer.status_code, answer.headers["location"]) == (303, place)
     assert (now.text, now.reason) == ("Ana prefers coffee", "new")
     assert "Ana prefers coffee" in (m.pages.folder / "person-ana.md").read_text()
     late = web.say(f"/beliefs/{one.id}", do="change", version=one.id, text="Ana prefers water")

@@ -123,7 +123,7 @@ def test_saying_something_is_held_as_a_persons_word_through_the_page(web):
     assert belief.trust == "human"
     assert web.m.status().by == "page:local"
     page = Page(answer.text)
-    assert "Remembered: Ana prefers tea and cake, on page person-ana." in page.text
+    assert "Remembered: Ana prefers tea and cake, on page Ana." in page.text
     assert answer.history[0].status_code == 303
 
 

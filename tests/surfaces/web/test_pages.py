@@ -35,8 +35,8 @@ def test_pages_are_listed_by_kind_with_how_much_is_on_them(web, m):
     m.pages.archive("topic-news")
     page = web.page("/pages")
 
-    assert "People 1 Ana person-ana 2 entries" in page.text
-    assert "Projects 1 Harbor project-harbor 1 entry" in page.text
+    assert "People 1 Ana 2 entries" in page.text
+    assert "Projects 1 Harbor 1 entry" in page.text
     assert "1 page archived or dormant News" in page.text
     assert "Topics" not in page.text.partition("New page")[0], "an archived page is listed separately"
     assert page.all("a", class_="page-name", href="/pages/person-ana")
@@ -173,7 +173,7 @@ def test_a_change_becomes_a_version_that_takes_the_place_of_what_was_read(web, m
     now = m.show(old.id)
 
     assert answer.status_code == 303
-    assert answer.headers["location"] == f"/pages/person-ana?done=changed#entry-{now.id}"
+    assert answer.headers["location"] == f"/pages/person-ana?done=changed&undo={now.id}#entry-{now.id}"
     assert (now.text, now.reason, now.tags, now.trust) == ("Ana prefers coffee", "she said so", ("taste",), "human")
     assert m.history(old.id)[-1].by == "page:local"
     assert "Ana prefers coffee" in (m.pages.folder / "person-ana.md").read_text()

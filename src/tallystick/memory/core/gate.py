@@ -17,13 +17,22 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from tallystick.decide import beliefs as decide, paths, review_request as asking, reviews as review, trust as worth
+from tallystick.decide import (
+    beliefs as decide,
+    filing,
+    paths,
+    review_request as asking,
+    reviews as review,
+    trust as worth,
+)
 from tallystick.decide.actions import carried_out, on_page, targets
 from tallystick.decide.beliefs import Draw
 from tallystick.decide.entities import entity_for
 from tallystick.decide.erasure import NOUNS, Words, words_of
 from tallystick.decide.gate import Verdict, gate
 from tallystick.decide.subjects import standing, subject_of
+from tallystick.decide.undo import undone
+from tallystick.memory.core.changes import events_of, group_at
 from tallystick.memory.core.echo import NO_ECHO, Echo
 from tallystick.memory.core.masking import Cleared, Masker, refuse_name
 from tallystick.memory.core.policy_reader import PolicyReader
@@ -35,7 +44,19 @@ from tallystick.records.event import ELSEWHERE, Draft, Event
 from tallystick.records.fields import TRUST
 from tallystick.records.operations import REVIEW_ASK
 from tallystick.records.page import NOTES
-from tallystick.records.policy import ALLOW, BELIEF, QUARANTINE, REFUSE, Policy, Subject, is_above, lower, thing
+from tallystick.records.policy import (
+    ALLOW,
+    BELIEF,
+    CHANGE,
+    GRAPH,
+    QUARANTINE,
+    REFUSE,
+    Policy,
+    Subject,
+    is_above,
+    lower,
+    thing,
+)
 from tallystick.records.review import Action, Approval, Review
 from tallystick.stores.open_ledger import OpenLedger
 
@@ -371,9 +392,9 @@ class WriteGate:
             raise Refused("build an action with `memory.action`; this one was made by hand", "permission")
         asked = self.masked(action) if action.noun == BELIEF else action
         if approval is not None:
-            now, several = self._folder.ledger.now, self.multi_valued()
+            now = self._folder.ledger.now
             return self.record(lambda draw: Cleared(review.apply(
-                self._state, self.policy, asked, approval, draw, now(), several=several
+                self._state, self.policy, asked, approval, draw, now(), carry=self._carried
             )))  # fmt: skip
         trust, echo = self.worth(asked.trust, asked.changes, asked.user, asked.path)
         if trust != asked.trust:  # what it repeats, or depends on, is trusted less than the one who asks
@@ -420,13 +441,60 @@ class WriteGate:
         judged = review.judged(self._state, self.policy, action, drafts, draw, self._folder.ledger.now())
         return Cleared(self.borne_out(worth.explained(self._state, judged)))
 
+    def _carried(self, action: Action, draw: Draw) -> list[Draft]:
+        """The drafts that carry out an approved action. Moved, if it would come to something else by now."""
+        if action.noun == "path":
+            several = self.multi_valued()
+            return paths.carried_out(self._state, self.policy, action, draw, several=several, is_approved=True)
+        if action.noun not in (CHANGE, GRAPH):
+            return carried_out(self._state, action, draw)
+        drafts = self._drafts_of(action, draw)
+        if action.noun == CHANGE and targets(drafts) != action.target:
+            raise Moved("it would no longer undo what was requested")
+        return drafts
+
+    # -- undoing, and entities that are merged or split ----------------------------------------------------------------
+
+    def act_on(
+        self, noun: str, verb: str, changes: dict[str, Any], target: tuple[str, ...] = (), *, user: str,
+        reason: str = "",
+    ) -> list[Event]:  # fmt: skip
+        """Undo a change, or merge or split entities, as `changes` and `target` say."""
+        asked: dict[str, Any] = {"user": user, "reason": self.masks.words(reason), "by": self.by, "trust": self.trust}
+        action = Action(kind=verb, noun=noun, changes=changes, target=target, **asked)
+
+        def decided(draw: Draw) -> list[Draft]:
+            drafts = self._drafts_of(action, draw)
+            if self._without_distrusted(drafts) != drafts:
+                raise Refused("a source that is distrusted said some of it; only a person can do this", "permission")
+            return drafts
+
+        def judged(draw: Draw) -> list[Draft]:
+            drafts = decided(draw)
+            return self._judged(replace(action, target=targets(drafts)) if noun == CHANGE else action, drafts, draw)
+
+        if self.is_free(self.trust):
+            with suppress(_PolicyChanged):
+                return self._folder.ledger.write(lambda: self._freely(self.trust, decided), by=self.by)
+        return self.record(judged)
+
+    def _drafts_of(self, action: Action, draw: Draw) -> list[Draft]:
+        state, user, asked = self._state, action.user, action.changes
+        if action.noun == CHANGE:
+            return undone(state, group_at(self._folder, asked["seq"], user), user, draw, reason=action.reason)
+        event_at = events_of(self._folder)
+        if action.kind == "split":
+            return filing.split(state, user, asked["entity"], action.target, asked["to"], event_at, draw)
+        named = {name: asked[name] for name in ("names", "score", "reasons")}
+        return filing.merge(state, user, asked["node"], asked["into"], event_at, draw, named=named)
+
     # -- answering reviews -------------------------------------------------------------------------------------------
 
     def approve(self, name: str, digest: str, *, user: str, reason: str) -> list[Event]:
         """The approval, and what it allows; the first event is the answer. None for an erasure approved before."""
         how: dict[str, Any] = {"user": user, "reason": self.masks.words(reason)}
         return self._answer(name, user, lambda draw: review.approve(
-            self._state, self.policy, name, digest, draw, several=self.multi_valued(), **how
+            self._state, self.policy, name, digest, draw, carry=self._carried, **how
         ))  # fmt: skip
 
     def reject(self, name: str, *, user: str, reason: str) -> list[Event]:

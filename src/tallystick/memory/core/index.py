@@ -14,7 +14,8 @@ from tallystick.records import operations as ops
 _REMOVE_IT = (fmt.RESTORE, fmt.REPAIR)
 _JUST = 20  # events ago
 _OF_EPISODES = (
-    ops.EPISODE_PUT, ops.OUTCOME_PUT, ops.EPISODE_FADE, ops.EPISODE_RETRACT, ops.PATH_MERGE, ops.TRUST_CORROBORATE,
+    ops.EPISODE_PUT, ops.OUTCOME_PUT, ops.EPISODE_FADE, ops.EPISODE_RETRACT, ops.EPISODE_RESTORE, ops.PATH_MERGE,
+    ops.TRUST_CORROBORATE,
 )  # fmt: skip
 
 

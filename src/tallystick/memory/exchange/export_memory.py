@@ -158,8 +158,6 @@ class Lines:
         for part in KINDS:
             for line in envelope.records(part).lines:
                 yield "graph", {"part": part, "record": orjson.Fragment(line)}
-        for proposal in self._graph.proposals():
-            yield "graph", {"part": "proposals", "record": proposal.to_dict()}
 
     def _events(self, end: Head) -> Iterator[bytes]:
         numbers = ndjson.Numbers()

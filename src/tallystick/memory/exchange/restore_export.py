@@ -43,7 +43,7 @@ from tallystick.records.belief import Belief
 from tallystick.records.clock import parse_moment
 from tallystick.records.episode import Episode, checked
 from tallystick.records.errors import NeedsApproval, NotFound, Refused
-from tallystick.records.event import ELSEWHERE, Draft, Event
+from tallystick.records.event import ELSEWHERE, UNDOES, Draft, Event
 from tallystick.records.json import texts_in
 from tallystick.records.policy import ALLOW, lower
 from tallystick.records.schema import WRITER_TRUST
@@ -428,7 +428,8 @@ class ExportMerger:
         name, path = belief["id"], belief.get("path", "")
         if not export.mine:
             body.pop("merged", None)  # the branch that it was merged from stays there
-        before = [*body.get("replaces", ()), *body.get("over", ()), *body.get("merged", ())]
+        again = body.get("again", {}).get("ids", ())
+        before = [*body.get("replaces", ()), *body.get("over", ()), *body.get("merged", ()), *again]
         if self._state.pages.is_erased(name):
             export.leave(name, "its words were erased here")
         elif self._state.taken(name):
@@ -446,7 +447,9 @@ class ExportMerger:
             belief["key"] = self._key(belief, path)
             if here := [each for each in belief.pop("rests_on", ()) if self._is_here(each)]:
                 belief["rests_on"] = here  # what was erased there, or stays there, is no ground here
-            names = ("approved", "idempotency_key", "echo")
+            names = ("approved", "idempotency_key", "echo", "origin", "above", UNDOES)
+            if again := body.get("again"):  # its first version is somewhere here
+                body["again"] = {**again, "first": 0}
             return {**{each: value for each, value in body.items() if each not in names}, "belief": belief}
         return None
 
@@ -556,7 +559,8 @@ _ACTS = {  # what is not here stays there, such as PAGE_RENAME: a page that is h
     ops.BELIEF_PUT: ExportMerger._put_belief, ops.BELIEF_SUPERSEDE: ExportMerger._put_belief,
     ops.BELIEF_TOMBSTONE: ExportMerger._withdraw, ops.BELIEF_INVALIDATE: ExportMerger._withdraw,
     ops.EPISODE_PUT: ExportMerger._observe, ops.EPISODE_RETRACT: ExportMerger._of_ids,
-    ops.EPISODE_FADE: ExportMerger._of_ids, ops.PATH_BRANCH: ExportMerger._branch,
+    ops.EPISODE_FADE: ExportMerger._of_ids, ops.EPISODE_RESTORE: ExportMerger._of_ids,
+    ops.PATH_BRANCH: ExportMerger._branch,
     ops.PATH_MERGE: ExportMerger._end_path, ops.PATH_ABANDON: ExportMerger._end_path,
     ops.PATH_COMPACT: ExportMerger._end_path, ops.PATH_REOPEN: ExportMerger._end_path,
     ops.PAGE_PUT: ExportMerger._page, ops.PAGE_COMPACT: ExportMerger._compact, ops.RELATION_PUT: ExportMerger._relate,

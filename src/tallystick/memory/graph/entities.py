@@ -107,15 +107,20 @@ class Names:
         self.kinds: dict[str, str] = {}  # by name
         self._said: dict[str, set[str] | None] = {}  # by page: the texts that may be shown; None: there is nothing
         self._is_whole = False  # whether that is all there is
-        for held in self._state.query(user=user, kind=ENTITY):
+        named = self._state.query(user=user, kind=ENTITY)
+        for held in sorted(named, key=lambda each: each.seq):  # what was moved here comes after what was stated here
             body = held.body()
             found, page = entity_in(body), _page(body)
             if is_outranked(self._state, held, trust):
                 continue
-            if found and found["name"] not in self._pages and page not in self._names:  # who named it first, named it
-                self.take(found["name"], found["kind"], page)
-                if not is_shown(self._state, held, body, self._now):
-                    self._unread[page] = found["name"]
+            if not found or found["name"] in self._pages:
+                continue
+            if page in self._names:  # the name of another that is part of it now
+                self._pages[found["name"]] = page
+                continue
+            self.take(found["name"], found["kind"], page)  # who named it first, named it
+            if not is_shown(self._state, held, body, self._now):
+                self._unread[page] = found["name"]
 
     def take(self, name: str, kind: str, page: str) -> None:
         self._pages[name], self._names[page], self.kinds[name] = page, name, kind

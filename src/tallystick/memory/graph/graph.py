@@ -1,11 +1,10 @@
 """`m.graph`: entities, and how they are related.
 
 Its nodes are the entities that beliefs are about, and those that were saved; see `projections/graph`. It shows the
-current state; beliefs have the past (`believed_at`). A merge makes two nodes one in the graph alone: beliefs and their
-pages are not rewritten.
+current state; beliefs have the past (`believed_at`). What merging and splitting does to beliefs is in `filing`.
 
-Equal names are not enough. Unless two nodes are surely the same, and the program has a person's trust, the merge is
-proposed, until a person says `sure`.
+Equal names are not enough. Unless two nodes are surely the same, and the program has a person's trust, a review asks
+whether to merge them, until a person says `sure`.
 """
 
 from __future__ import annotations
@@ -26,13 +25,15 @@ from tallystick.ledger.disk import replace as put_in_place
 from tallystick.memory.core.arguments import can_be_written
 from tallystick.memory.core.follower import Follower, events_from
 from tallystick.memory.core.gate import WriteGate
+from tallystick.memory.graph.filing import FilingService
 from tallystick.memory.trust.filtered_calls import answering
 from tallystick.projections.database import has_followed
 from tallystick.projections.graph.combined_view import is_derived_here, plain_edge, plain_node
 from tallystick.projections.graph.open_database import GraphFile
 from tallystick.projections.index.file import held_now
 from tallystick.projections.table_set import Bookmark
-from tallystick.records.entity import ProposedMerge
+from tallystick.records.belief import texts
+from tallystick.records.entity import Filing, kind_of
 from tallystick.records.errors import Busy, Missing, NotApproved, NotFound, NotWritten, Refused
 from tallystick.records.event import Draft, Event
 from tallystick.records.graph.envelope import KEYS, KINDS, GraphEnvelope, Records, key_of, keys_in, record_in, record_of
@@ -40,9 +41,11 @@ from tallystick.records.graph.events import MemoryEvent
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile, RecordFields, line_of
 from tallystick.records.operations import GRAPH
 from tallystick.records.path import MemoryPath
-from tallystick.records.policy import ALLOW, thing
+from tallystick.records.policy import ALLOW, CHANGE, thing
 from tallystick.records.progress import Progress
+from tallystick.records.review import Review
 from tallystick.state.beliefs import CurrentVersion
+from tallystick.state.pages import USUAL
 from tallystick.stores.phase.graph import merge as merging
 from tallystick.stores.phase.graph.base import MemoryGraphStore
 from tallystick.stores.phase.graph.merge import WORTH_ASKING, Likeness, Outcome
@@ -64,8 +67,11 @@ class _Behind(Exception):
 class GraphService:
     """One user's graph. It is a `MemoryGraphStore`."""
 
-    def __init__(self, at: GraphAt, gate: WriteGate, user: str, erased: Callable[[], None]) -> None:
+    def __init__(
+        self, at: GraphAt, gate: WriteGate, user: str, erased: Callable[[], None], settle: Callable[[], None]
+    ) -> None:  # fmt: skip
         self._at, self._folder, self._gate, self._user, self._erased = at, at.open_folder, gate, user, erased
+        self._filing = FilingService(at.open_folder, gate, user, settle)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -232,6 +238,9 @@ class GraphService:
         if self._has_node(rows, name):
             return resolve(rows.store(), name)
         found = rows.db.named(self._user, name) if is_text(name) else []
+        found = [each for each in found if self._has_node(rows, each)]
+        if not found and is_text(name):  # what it is called elsewhere
+            found = [each for each in self._folder.entities_called(name, self._user) if self._has_node(rows, each)]
         nodes = {node.id: node for node in (resolve(rows.store(), each) for each in found)}
         if not nodes:
             raise NotFound(f"no node named {ascii(name)[:60]}")
@@ -256,53 +265,98 @@ class GraphService:
         """Pairs that may be the same thing, the likeliest first, with the reasons. Compares all nodes."""
         return self._ask(lambda rows: merging.find_same(rows.store(), kind, at_least=at_least, limit=limit))
 
-    def proposals(self) -> list[ProposedMerge]:
-        """The proposed merges, the oldest first."""
-        return self._at.read(lambda db: db.proposals(self._user))
+    def propose_same(
+        self, kind: str | None = None, *, at_least: float = WORTH_ASKING, limit: int = 20
+    ) -> list[Review]:  # fmt: skip
+        """Ask a person about the likeliest pairs, each once; return all such reviews that are pending.
 
-    def merge(self, node: str, into: str, *, sure: bool = False) -> Outcome:
-        """Make `node` part of `into`, if that is certain, or a person is `sure`; else propose it."""
-        outcome: list[Outcome] = []
+        To approve one merges the two; to reject it says that they are different, and they are not proposed again.
+        """
+        self._must_not_be_in_batch()
+        pairs = self.find_same(kind, at_least=at_least, limit=limit)
+        return self._filing.propose([(each, self._names(each.gone)) for each in pairs])
 
-        def make(db: GraphFile) -> list[Draft]:
-            rows = GraphRows(db, self._user)
-            gone, kept = (  # by its own id, merged or not; else by its name
-                rows.load_node(name) if self._has_node(rows, name) else self._resolved(rows, name)
-                for name in (node, into)
-            )
-            alike = merging.likeness(rows.store(), kept.id, gone.id)
-            may_merge = self._gate.may("graph", "merge", user=self._user).kind == ALLOW
-            is_done = may_merge and (sure or alike.is_sure)
-            outcome[:] = [Outcome(alike, is_done)]
-            told = {"score": alike.score, "reasons": alike.reasons}
-            if is_done:
-                return decide.merge(self._user, gone.to_dict(), kept.to_dict(), **told)  # type: ignore[arg-type]
-            asked = db.proposals(self._user, gone.id, kept.id)
-            return decide.propose(self._user, gone.to_dict(), kept.to_dict(), asked, **told)  # type: ignore[arg-type]
+    def merge(self, node: str, into: str, *, sure: bool = False, dry_run: bool = False) -> Outcome:
+        """Make `node` part of `into`: its beliefs and its page, its names and edges, as one change that can be undone.
 
-        self._write(make)
-        return outcome[0]
+        If it is neither certain nor is a person `sure`, a review asks, and nothing is changed. `dry_run` only shows
+        which beliefs and which page would go, and where the two pages differ.
+        """
+        self._must_not_be_in_batch()
+
+        def look(rows: GraphRows) -> tuple[Likeness, tuple[str, ...]]:
+            gone, kept = (self._to_merge(rows, name) for name in (node, into))
+            decide.must_stand_for_themselves(gone.to_dict(), kept.to_dict())
+            if not all(self._has_node(rows, each.id) for each in (gone, kept)):  # one of them is a page, and no more
+                return Likeness(kept.id, gone.id, 0.0, ()), gone.names
+            return merging.likeness(rows.store(), kept.id, gone.id), gone.names
+
+        alike, names = self._ask(look)
+        return self._filing.merge(alike, names, sure=sure, dry_run=dry_run)
+
+    def _to_merge(self, rows: GraphRows, name: str) -> MemoryNode:
+        """The node of that id, merged or not; else the one of that name, or the entity of which there is but a page."""
+        if self._has_node(rows, name):
+            return rows.load_node(name)
+        pages = self._folder.state.pages
+        with self._folder.ledger.reading():
+            found = self._folder.entities_called(name, self._user) if is_text(name) else []
+            alone = [each for each in found if each in USUAL or pages.front(self._user, each)]
+        if len(found) == len(alone) == 1 and not self._has_node(rows, alone[0]):
+            return MemoryNode(id=alone[0], kind=kind_of(alone[0]))
+        return self._resolved(rows, name)
+
+    def _names(self, node: str) -> tuple[str, ...]:
+        return self._ask(lambda rows: rows.load_node(node).names)
 
     def _has_node(self, rows: GraphRows, name: str) -> bool:
         return is_text(name) and rows.db.line(self._user, "nodes", name) is not None
 
     def unmerge(self, node: str) -> MemoryNode:
-        """Undo a merge: the node has its names and edges again."""
+        """Undo a merge: the node is an entity of its own again, with its beliefs and its page, its names and edges.
+
+        What was stated since stays where it was stated.
+        """
+        self._must_not_be_in_batch()
         self._gate.must("graph", "unmerge", user=self._user)
-        if self._at.read(lambda db: db.merge_of(self._user, node)) is None and self.load_node(node).merged:
+        with self._folder.ledger.reading():
+            book = self._folder.state.graph
+            name = next(iter(book.nodes_called(self._user, node)), node)
+            merge = book.merge_of(self._user, name)
+        if merge is None and self.load_node(node).merged:
             return merging.unmerge(self, node)  # it came so, in an envelope
+        if merge is None:
+            raise Refused(f"{ascii(node)[:60]} is not merged into another", "state")
+        changes = {"event": merge.event, "seq": merge.seq, "by": ""}
+        self._gate.act_on(CHANGE, "undo", changes, user=self._user)
+        return self.load_node(name)
 
-        def make(db: GraphFile) -> list[Draft]:
-            merge = db.merge_of(self._user, node)
-            return decide.unmerge(self._user, node, merge.into if merge else None)
+    def dismiss(self, node: str, into: str) -> Review:
+        """Record that two nodes are different: a proposed merge is rejected, and not proposed again."""
+        self._must_not_be_in_batch()
+        return self._filing.reject(self.resolve(node).id, self.resolve(into).id)
 
-        self._write(make)
-        return self.load_node(node)
+    def split(self, entity: str, beliefs: Iterable[str], to: str, *, dry_run: bool = False) -> Filing:
+        """Let some beliefs about an entity be about another one, `to`: an entity that is known, or a new one.
 
-    def dismiss(self, node: str, into: str) -> None:
-        """Reject a proposed merge."""
-        self._gate.must("graph", "dismiss", user=self._user)
-        self._write(lambda db: decide.dismiss(self._user, node, into, db.proposals(self._user, node, into)))
+        It is one change, and can be undone; `dry_run` only shows it.
+        """
+        names = texts(beliefs, "beliefs")
+        self._must_not_be_in_batch()
+        return self._filing.split(entity, names, to, dry_run=dry_run)
+
+    def refile(self, *, dry_run: bool = False) -> Filing:
+        """File the statements that nobody filed, and those that older rules filed, by today's rules.
+
+        What a person said that a statement is about is never changed. It is one change, and can be undone; `dry_run`
+        only shows it.
+        """
+        self._must_not_be_in_batch()
+        return self._filing.refile(dry_run=dry_run)
+
+    def _must_not_be_in_batch(self) -> None:
+        if self._folder.ledger.in_batch():
+            raise Refused("the graph cannot be written inside a batch; end the batch first", "batch")
 
     # -- erasing -----------------------------------------------------------------------------------------------------
 
@@ -318,9 +372,10 @@ class GraphService:
                 raise NotFound(f"no saved record {ascii(name)[:60]} in the graph; erase the beliefs that it comes from")
         going, ledger = frozenset(names), self._at.ledger
         with ledger.turn():
-            told = [each for each in ledger.events(ledger.first) if decide.tells_of(each, self._user, going)]
+            ids, speaks = decide.words_about(self._user, going)
+            told = [each for each in ledger.events(ledger.first) if speaks(each)]
             self._write(lambda db: self._put(self._beside(db, told, going)))
-            ledger.erase(lambda: ((), lambda event: decide.tells_of(event, self._user, going)))
+            ledger.erase(lambda: (ids, speaks))
         self._erased()
         return len(told)
 
@@ -345,9 +400,8 @@ class GraphService:
 
     def _write(self, make: Callable[[GraphFile], list[Draft]]) -> list[Event]:
         """Record what `make` decides on the current rows. If they are behind by then, it decides again."""
+        self._must_not_be_in_batch()
         ledger = self._at.ledger
-        if ledger.in_batch():
-            raise Refused("the graph cannot be written inside a batch; end the batch first", "batch")
         try:
             with ledger.turn():
                 for _ in range(_TRIES):

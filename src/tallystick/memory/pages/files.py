@@ -24,7 +24,7 @@ from tallystick.projections.markdown.zone import zone_name, zone_named
 from tallystick.projections.pages import render
 from tallystick.projections.pages.open_database import PagesFile
 from tallystick.projections.pages.render import Completion, Rendering
-from tallystick.projections.pages.rows import Entry, File, digest_of, mark_of
+from tallystick.projections.pages.rows import FROM_NOTHING, Entry, File, digest_of, mark_of
 from tallystick.projections.table_set import Bookmark
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Busy, NotWritten, Refused
@@ -154,7 +154,8 @@ class PagesAt(Follower[PagesFile]):
             return is_removed
         due = db.entries(file.path, due=True) if due is None else due
         try:
-            there = None if from_nothing else read
+            is_former = file.is_due == FROM_NOTHING and read is not None and read.digest == file.digest
+            there = None if from_nothing or is_former else read
             rendering = self._rendering(db, file, there, page, due, completions, drops, recorded)
         except Refused as error:
             raise NoPage(str(error)) from None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tallystick.decide import pages as decide
-from tallystick.decide.entities import the_one
+from tallystick.decide.entities import after_merges, the_one
 from tallystick.memory.core.gate import WriteGate
 from tallystick.memory.pages.files import PagesAt
 from tallystick.memory.pages.schema import SCHEMA
@@ -304,9 +304,16 @@ class PageStore:
             raise NotWritable("this memory is open for reading only")
 
     def _about(self, path: str) -> str:
-        """What the page is about that a caller names."""
+        """What the page is about that a caller names; if it is gone since a merge, what that is part of."""
         if not _is_text(path):
             raise Refused("give the name of a page, like person-ana.md", "name")
+        about = self._named(path)
+        if (file := self._file(about)) and not file.is_gone:
+            return about
+        with self._folder.ledger.reading():
+            return after_merges(self._folder.state, about, self._user)
+
+    def _named(self, path: str) -> str:
         name = path.removeprefix("memory/").removesuffix(".md")
         whole = path_of(self._user, NOTES).removesuffix(f"{NOTES}.md") + f"{name}.md"
         if (file := self._at.read(lambda db: db.file(whole))) and file.user == self._user:

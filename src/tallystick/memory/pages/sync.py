@@ -491,6 +491,7 @@ def _rename(at: PagesAt, db: PagesFile, file: File, to: str) -> None:
     if (now := after.about(file.user, to)) is not None:
         with after.writing():
             after.moved(file.path, now.path)
+            after.drop(file.path)
 
 
 # -- pages that are not imported before a person decided: truncated, unreadable, or without most of their entries ------

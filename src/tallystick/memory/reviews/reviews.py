@@ -77,7 +77,8 @@ class ReviewService:
     def _abouts(self, review: Review) -> set[str]:
         known, action = self._folder.state, review.action
         held = (known.find(version, user=self._user, short=False) for version in action.target)
-        return {action.changes.get("about", ""), *(each.body().get("about", "") for each in held if each)}
+        named = (action.changes.get(name, "") for name in ("about", "node", "into", "entity", "to"))
+        return {*named, *(each.body().get("about", "") for each in held if each)}
 
     def quarantined_episodes(self, source: str) -> list[str]:
         """The quarantined episodes of a source, by their events. `approve_all` releases them."""

@@ -30,9 +30,9 @@ from tallystick.memory.trust.withheld_words import NOT_TRUSTED, PENDING, Quarant
 from tallystick.projections.pages.rows import title_of
 from tallystick.records import evaluation, recall, schema
 from tallystick.records.audit import AuditLine
-from tallystick.records.belief import Belief, Change, Mark, RememberResult, Version, Why
+from tallystick.records.belief import Belief, Change, Mark, RememberResult, Undone, Version, Why
 from tallystick.records.display import DisplayList
-from tallystick.records.entity import Known, NamedEntity, ProposedMerge, Relation
+from tallystick.records.entity import Filing, Known, NamedEntity, Relation
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound, TallystickError
 from tallystick.records.evaluation import Verdicts
@@ -212,7 +212,17 @@ class Reader:
     def change(self, found: Change) -> Change:
         made = self._parts(found)
         last = made.after or made.before
-        return remade(made, {"key": last.key}) if last is not None else made
+        if last is None:
+            return made
+        is_hidden = not self.is_person and found.seq >= 0 and self.rule.is_written_by(found.seq)
+        reason = found.reason if self.is_person else "" if is_hidden else without_quote(found.reason)
+        return remade(made, {"key": last.key, "reason": reason})
+
+    def undone(self, found: Undone) -> Undone:
+        return self._parts(found) if self.is_person else self._parts(found, others=())
+
+    def filing(self, found: Filing) -> Filing:
+        return self._parts(found) if self.is_person else self._parts(found, conflicts=())
 
     def reasons(self, found: Why) -> Why:
         belief, below, because = self.belief(found.belief), self.out(found.rests_on), found.because
@@ -418,7 +428,8 @@ class Reader:
 _ACTS: dict[type, Callable[[Any, Any], Any]] = {
     Belief: Reader.belief, Episode: Reader.episode, Event: Reader.event, Fact: Reader.fact, Hit: Reader.hit,
     RecallResult: Reader.recalled, Replayed: Reader.replayed, PageEntry: Reader.entry, PageInfo: Reader.page,
-    Compaction: Reader.compaction, RememberResult: Reader.said, Change: Reader.change,
+    Compaction: Reader.compaction, RememberResult: Reader.said, Change: Reader.change, Undone: Reader.undone,
+    Filing: Reader.filing,
     Why: Reader.reasons, Conflict: Reader.conflict, Merged: Reader.merged, Action: Reader.action,
     Review: Reader.review, MemoryPath: Reader.path, Tree: Reader.tree, Receipt: Reader.receipt,
     AuditLine: Reader.line, Finding: Reader.finding, Deltas: Reader.deltas, Malformed: Reader.malformed,
@@ -456,12 +467,13 @@ MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of some
 
 OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
     Answered, Applied, Approval, AuditLine, ChainFile, Change, Compaction, Conflict, Consolidated, ConsolidationRule,
-    Distrust, Erasure, Exported, Finding, GraphEnvelope, Imported, Kept, Known, LogPage, Malformed, MemoryPath, Merged,
-    NamedEntity, PageInfo, PageText, PendingReview, Policy, Proof, Proposal, ProposedMerge, Receipt, Relation,
-    RememberResult, Replayed, Report, Retraction, Review, RuleStatus, Skipped, SourceStatus, Span, Status, StoreHealth,
-    Synced, TakenIn, Tree, Verdict, Version, Why, evaluation.KnownQuestion, evaluation.Verdict, graph.MemoryEdge,
-    graph.MemoryNode, graph.MemoryProfile, memory_event.MemoryEvent, merging.Likeness, merging.Outcome, recall.Dropped,
-    recall.FilledFrame, recall.Frame, recall.NearMiss, recall.Neighbour, walk.Expansion, walk.Way,
+    Distrust, Erasure, Exported, Filing, Finding, GraphEnvelope, Imported, Kept, Known, LogPage, Malformed, MemoryPath,
+    Merged, NamedEntity, PageInfo, PageText, PendingReview, Policy, Proof, Proposal, Receipt, Relation, RememberResult,
+    Replayed, Report, Retraction, Review, RuleStatus, Skipped, SourceStatus, Span, Status, StoreHealth,
+    Synced, TakenIn, Tree, Undone, Verdict, Version, Why, evaluation.KnownQuestion, evaluation.Verdict,
+    graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, memory_event.MemoryEvent, merging.Likeness,
+    merging.Outcome, recall.Dropped, recall.FilledFrame, recall.Frame, recall.NearMiss, recall.Neighbour,
+    walk.Expansion, walk.Way,
 })  # fmt: skip
 
 

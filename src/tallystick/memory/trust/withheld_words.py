@@ -13,7 +13,7 @@ from typing import Any
 from tallystick.decide.trust import withheld as distrusted
 from tallystick.memory.core.gate import WriteGate
 from tallystick.records.errors import TallystickError
-from tallystick.records.event import Event
+from tallystick.records.event import Event, origin_of
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, PAGE_PUT
 from tallystick.records.policy import DEFAULT
 from tallystick.records.schema import PERSONS, WRITER_TRUST
@@ -149,7 +149,7 @@ class Quarantine:
             event = self._event(seq)
             if event is None or event.body is None:
                 return _UNKNOWN, event.by if event else "", event.id if event else str(seq)
-            self._writers[seq] = (self.writer_in(event), event.by, event.id)
+            self._writers[seq] = (self.writer_in(event), origin_of(event).by, event.id)
         return self._writers[seq]
 
     def _event(self, seq: int) -> Event | None:

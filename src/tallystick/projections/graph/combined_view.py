@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from tallystick.records.entity import has_kind
 from tallystick.records.graph.nodes import RecordFields
 
 MARK = "derived"
@@ -188,9 +189,15 @@ def family_of(db: sqlite3.Connection, user: str, node: str) -> set[str]:
 
 
 def is_there(db: sqlite3.Connection, user: str, node: str) -> bool:
-    """True if somebody saved that node, or a fact is about it."""
+    """True if somebody saved that node, or a fact is about it; or one was, and it is part of another entity now."""
     asked = (
         "SELECT 1 FROM graph_entities WHERE user = ? AND node = ?",
         "SELECT 1 FROM graph_nodes WHERE user = ? AND id = ? AND said IS NOT NULL",
     )
-    return any(db.execute(question, (user, node)).fetchone() for question in asked)
+    return any(db.execute(question, (user, node)).fetchone() for question in asked) or is_only_a_name(db, user, node)
+
+
+def is_only_a_name(db: sqlite3.Connection, user: str, node: str) -> bool:
+    """True for an entity that is part of another one, whose beliefs are about that one now."""
+    merge = merge_of(db, user, node) if has_kind(node) else None
+    return merge is not None and is_there(db, user, merge.into)

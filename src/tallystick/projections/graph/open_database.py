@@ -30,14 +30,14 @@ from tallystick.projections.pages.rows import title_of
 from tallystick.projections.recorded import NO_EVENT, LedgerView, said_in
 from tallystick.projections.table_set import TableSet, pending_tables
 from tallystick.records.belief import OWNER
-from tallystick.records.entity import THING, ProposedMerge, kind_of, thing_key
+from tallystick.records.entity import THING, kind_of, thing_key
 from tallystick.records.event import Event
 from tallystick.records.graph.envelope import KEYS, KINDS
 from tallystick.records.graph.nodes import RecordFields
 from tallystick.records.operations import BELIEF_PUT, BELIEF_SUPERSEDE, GRAPH_MERGE, GRAPH_PUT
 from tallystick.records.trust import Distrust
 
-SHAPE = 8  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 9  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     *pending_tables("graph"),
@@ -68,11 +68,6 @@ TABLES = (
         PRIMARY KEY (user, node)
     ) WITHOUT ROWID""",
     'CREATE INDEX graph_merges_into ON graph_merges (user, "into", seq)',
-    # merges that somebody proposed, by the two nodes in order
-    """CREATE TABLE graph_proposals (
-        user TEXT NOT NULL, one TEXT NOT NULL, other TEXT NOT NULL, told TEXT NOT NULL, seq INTEGER NOT NULL,
-        PRIMARY KEY (user, one, other)
-    ) WITHOUT ROWID""",
     """CREATE TABLE graph_facts (
         id TEXT PRIMARY KEY, user TEXT NOT NULL, about TEXT NOT NULL, subject TEXT NOT NULL, predicate TEXT NOT NULL,
         object TEXT NOT NULL, subject_key TEXT NOT NULL, object_key TEXT NOT NULL, weight REAL NOT NULL,
@@ -212,15 +207,6 @@ class GraphFile(TableSet):
 
     def merges_into(self, user: str, node: str) -> list[Merge]:
         return merges_into(self.db, user, node)
-
-    def proposals(self, user: str, *nodes: str) -> list[ProposedMerge]:
-        """The pending merges, oldest first; those of two nodes, if they are named."""
-        pair = " AND one = ? AND other = ?" if nodes else ""
-        asked = f"SELECT told, seq FROM graph_proposals WHERE user = ?{pair} ORDER BY seq"
-        found = self.db.execute(asked, (user, *sorted(nodes))).fetchall()
-        for told, seq in found:
-            self.comparison.told(told, user, [seq])
-        return [ProposedMerge.read(told) for told, _ in found]
 
     def named(self, user: str, name: str) -> list[str]:
         """The nodes with a name, the one that has had it longest first; plain things have but one."""

@@ -26,8 +26,8 @@ from tallystick.projections.table_set import Pending
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import held_time
-from tallystick.records.entity import THING, ProposedMerge, kind_of, spoken, thing_key
-from tallystick.records.event import Event
+from tallystick.records.entity import THING, kind_of, spoken, thing_key
+from tallystick.records.event import Event, origin_of
 from tallystick.records.graph.envelope import KEYS, KINDS, keys_in
 from tallystick.records.graph.nodes import RecordFields, line_of
 from tallystick.records.policy import DEFAULT
@@ -36,6 +36,7 @@ from tallystick.records.trust import Distrust
 SOURCES = 20  # beliefs of a node, or versions of a fact, that are named as its sources
 ATTRIBUTES = 50  # of a node
 _LONGEST = 300  # characters of an attribute; the belief has all of it
+MERGED = 2  # in place of `is_said`: a name of a node that is merged into this one
 UNNAMED = "related to"  # a relation that nobody named
 _PORTION = 1000  # records that are written at once
 
@@ -63,7 +64,8 @@ class Rows:
     def is_distrusted(self, event: Event, user: str, said: Mapping[str, Any]) -> bool:
         """True if that user does not trust the source of what an event says."""
         told = {"agent": said.get("agent", ""), "session": said.get("session", ""), "trust": said.get("trust", "human")}
-        return any(each.user == user and each.covers(by=event.by, seq=event.seq, **told) for each in self._distrusts)
+        by = origin_of(event).by
+        return any(each.user == user and each.covers(by=by, seq=event.seq, **told) for each in self._distrusts)
 
     def _any(self, table: str) -> bool:
         return self.db.execute(f"SELECT 1 FROM graph_{table} LIMIT 1").fetchone() is not None
@@ -143,6 +145,13 @@ class Rows:
         self.db.execute("INSERT OR REPLACE INTO graph_merges VALUES (?, ?, ?, ?, ?)", row)
         self._nodes.update(((user, merge.node), (user, merge.into)))
         self._touch_edges(user, [merge.node])
+        self._name_merged(user, merge.into, merge.seq)
+
+    def _name_merged(self, user: str, into: str, seq: int) -> None:
+        """A node has the names of those that are merged into it, also where they have no beliefs any more."""
+        merges = view.merges_into(self.db, user, into)
+        names = (name for each in merges for name in (each.node, spoken(each.node), *each.told.get("names", ())))
+        self.facts.name(user, into, keys_of(names), seq, is_said=MERGED)
 
     def unmerge(self, user: str, node: str) -> None:
         self._end_plain()
@@ -151,6 +160,7 @@ class Rows:
             self._nodes.update(((user, node), (user, merge.into)))
             self._touch_edges(user, view.family_of(self.db, user, node))
             self.db.execute("DELETE FROM graph_merges WHERE user = ? AND node = ?", (user, node))
+            self._name_merged(user, merge.into, merge.seq)
 
     def _touch_edges(self, user: str, nodes: Iterable[str]) -> None:
         """Update the edges that lead to these nodes."""
@@ -184,10 +194,9 @@ class Rows:
             row = self.db.execute("SELECT line FROM graph_nodes WHERE user = ? AND id = ?", (user, name)).fetchone()
             is_visible = row is not None and row[0] != _NOT_YET
             if is_visible != view.is_there(self.db, user, name):
-                own, others = view.merge_of(self.db, user, name), view.merges_into(self.db, user, name)
-                self._nodes.update((user, merge.node) for merge in others)
-                self._nodes.update((user, merge.into) for merge in (own,) if merge)
-                self._touch_edges(user, view.family_of(self.db, user, name) if own or others else ())
+                family = view.family_of(self.db, user, name)
+                self._nodes.update((user, each) for each in family)
+                self._touch_edges(user, family if len(family) > 1 else ())
 
     def _show_node(self, user: str, name: str) -> None:
         said, saved = self._said("nodes", user, name)
@@ -228,7 +237,10 @@ class Rows:
     def _derived_node(self, user: str, name: str) -> RecordFields | None:
         counts = "SELECT told, held FROM graph_entities WHERE user = ? AND node = ?"
         if (counted := self.db.execute(counts, (user, name)).fetchone()) is None:
-            return None
+            if not view.is_only_a_name(self.db, user, name):
+                return None
+            mark = {"ledger": self._ledger, "only": True, "told": 0, "held": 0}
+            return {"id": name, "kind": kind_of(name), "label": title_of(name), "provenance": {MARK: mark}}
         told, held = counted
         latest = self._mentioned(user, name, SOURCES, "DESC")
         first, last = self.facts.known(*self._mentioned(user, name, 1, "ASC")), self.facts.known(latest[0])
@@ -324,6 +336,10 @@ class Fact(NamedTuple):
     def says_the_same(self, other: Fact) -> bool:
         return self[1:6] == other[1:6]
 
+    def is_moved_to(self, other: Fact) -> bool:
+        """True if the other says the same of another entity."""
+        return self.about != other.about and self._replace(about=other.about).says_the_same(other)
+
     def again(self, later: Fact) -> Fact:
         """This fact, stated again by a later version."""
         versions = [*orjson.loads(self.versions), later.id][-SOURCES:]
@@ -357,6 +373,7 @@ class Facts:
         self._db = db
         self._fresh: set[str] = set()  # facts to be looked at
         self._named: set[Key] = set()  # names that changed hands
+        self._left: set[Key] = set()  # nodes that facts are no longer about
         self.is_empty = db.execute("SELECT 1 FROM graph_facts LIMIT 1").fetchone() is None
 
     def add(self, fact: Fact) -> None:
@@ -377,13 +394,33 @@ class Facts:
                 self._db.execute(f"UPDATE graph_mentions SET ended = ? {_MENTION}", (at, *_mention(fact, node)))
                 self._count(fact.user, node, 0, -1)
 
+    def move(self, old: Fact, fact: Fact) -> None:
+        """A fact is about another entity, and says the same: it goes on."""
+        moved = old.again(fact)._replace(about=fact.about, stated=fact.stated)
+        self.put(moved)
+        self.belongs(fact.id, moved)
+        for node in _nodes(old) - _nodes(moved):
+            self._db.execute(f"DELETE FROM graph_mentions {_MENTION}", _mention(old, node))
+            self._count(old.user, node, -1, -(not old.ended))
+        for node in _nodes(moved) - _nodes(old):
+            self._mention(moved, node)
+        if fact.about:
+            self.name(fact.user, fact.about, keys_of((fact.about, spoken(fact.about))), fact.seq, is_said=False)
+        still = "SELECT 1 FROM graph_facts WHERE user = ? AND about = ? LIMIT 1"
+        if old.about and not self._db.execute(still, (old.user, old.about)).fetchone():
+            where = "FROM graph_names WHERE user = ? AND node = ? AND is_said = 0"
+            keys = self._db.execute(f"SELECT key {where}", (old.user, old.about)).fetchall()
+            self._named.update((old.user, key) for (key,) in keys)
+            self._db.execute(f"DELETE {where}", (old.user, old.about))
+        self._left.add((old.user, old.about))
+
     def put(self, fact: Fact) -> None:
         self._db.execute(_PUT, fact)
         self._fresh.add(fact.id)
         self.is_empty = False
 
-    def name(self, user: str, node: str, keys: set[str], seq: int, *, is_said: bool) -> None:
-        """A node has these names from now on. Of those that somebody saved, it loses the others."""
+    def name(self, user: str, node: str, keys: set[str], seq: int, *, is_said: int) -> None:
+        """A node has these names from now on. Of those that somebody saved, or that others had, it loses the others."""
         where = "WHERE user = ? AND node = ? AND is_said = ?"
         known = {key for (key,) in self._db.execute(f"SELECT key FROM graph_names {where}", (user, node, is_said))}
         gone = known - keys if is_said else set()
@@ -419,11 +456,11 @@ class Facts:
 
     def settle(self) -> tuple[set[Key], set[Key]]:
         """Let every name lead to its node. The nodes, and the edges, that may have changed."""
-        fresh, named = self._fresh, self._named
-        self._fresh, self._named = set(), set()
+        fresh, named, nodes = self._fresh, self._named, self._left
+        self._fresh, self._named, self._left = set(), set(), set()
         if self.is_empty:
             return set(), set()
-        nodes, edges = set[Key](), set[Key]()
+        edges = set[Key]()
         moved = {*fresh, *self._with("subject_key", named)}
         things = named | {thing for name in moved for thing in self._move_source(name, nodes)}
         for name in {*moved, *self._with("object_key", things)}:
@@ -546,47 +583,45 @@ def _joined(rows: Rows, body: dict[str, Any]) -> Any:
 def _merge(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     why = {"names": body.get("names", []), "score": body.get("score", 1.0), "reasons": body.get("reasons", [])}
     rows.merge(body["user"], Merge(body["node"], body["into"], {**why, "by": event.by, "at": event.ts}, event.seq))
-    _dismiss(rows, event, body)
-
-
-def _propose(rows: Rows, event: Event, body: dict[str, Any]) -> None:
-    told = ProposedMerge(body["node"], body["into"], body["score"], tuple(body["reasons"]), event.by, event.ts)
-    values = (body["user"], *sorted(told[:2]), told.text(), event.seq)
-    rows.db.execute("INSERT OR REPLACE INTO graph_proposals VALUES (?, ?, ?, ?, ?)", values)
-
-
-def _dismiss(rows: Rows, _: Event, body: dict[str, Any]) -> None:
-    pair = (body["user"], *sorted((body["node"], body["into"])))
-    rows.db.execute("DELETE FROM graph_proposals WHERE user = ? AND one = ? AND other = ?", pair)
 
 
 def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, new or in place of others."""
-    belief, replaced = body["belief"], list(body.get("replaces", ()))
+    belief, replaced = body["belief"], [*body.get("replaces", ()), *body.get("again", {}).get("ids", ())]
     if belief.get("path"):
         return
     before = {fact.id: fact for name in replaced if (fact := rows.facts.of_version(name))}
     if rows.is_distrusted(event, belief.get("user", OWNER), belief):
         for fact in before.values():
             rows.facts.belongs(belief["id"], fact)  # whoever replaces this one replaces them
+            if "origin" in body:  # their words, and somebody else put them back
+                rows.facts.end(fact, event.ts)
         return
     waited = [name for name in replaced if rows.pending.take(name)]
-    took_over = bool(before) and not waited
+    took_over = bool(before) and not waited and "quarantined" not in body
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
         rows.pending.add(belief["id"], event, belief)
+        for fact in before.values() if "quarantined" in body else ():
+            rows.facts.end(fact, event.ts)
         return
-    _hold(rows, event, event.ts, event.seq, belief, list(before.values()))
+    _hold(rows, event, origin_of(event).at, event.seq, belief, list(before.values()))
 
 
 def _hold(rows: Rows, event: Event, at: str, stated: int, belief: dict[str, Any], before: list[Fact]) -> None:
     fact = Fact.of(belief, belief.get("user", OWNER), at, event.seq, stated)
     held = belief.get("status", "active") == "active"
     same = next((old for old in before if held and not old.ended and old.says_the_same(fact)), None)
+    moved = next((old for old in before if not same and held and not old.ended and old.is_moved_to(fact)), None)
     for old in before:
-        if old is not same:
+        if old is not same and old is not moved:
             rows.facts.end(old, fact.valid_from or event.ts)
             rows.facts.belongs(fact.id, old)
-    if same is not None:
+    if moved is not None and (fact.about or fact.is_triple):
+        rows.facts.move(moved, fact)
+    elif moved is not None:
+        rows.facts.end(moved, event.ts)
+        rows.facts.belongs(fact.id, moved)
+    elif same is not None:
         rows.facts.put(same.again(fact))
         rows.facts.belongs(fact.id, same)
     elif held and (fact.about or fact.is_triple):
@@ -616,5 +651,4 @@ _ACTS: dict[str, Callable[[Rows, Event, dict[str, Any]], None]] = {
     ops.BELIEF_INVALIDATE: _withdraw, ops.ERASE: _erased, ops.REVIEW_ANSWER: _answer,
     ops.REVIEW_ASK: lambda rows, _, body: rows.pending.ask(body), ops.GRAPH_PUT: _put, ops.GRAPH_MERGE: _merge,
     ops.GRAPH_UNMERGE: lambda rows, _, body: rows.unmerge(body["user"], body["node"]),
-    ops.GRAPH_PROPOSE: _propose, ops.GRAPH_DISMISS: _dismiss,
 }  # fmt: skip

@@ -209,6 +209,12 @@ class WriteBatch:
         self._current[source.ref] = None
         self.touch(source)
 
+    def reopen(self, source: Source) -> None:
+        """End that a source has ended."""
+        source.until_seq, source.closed_by = None, None
+        self._current[source.ref] = source
+        self.touch(source)
+
     def touch(self, row: Block | Source) -> None:
         """Mark a row as changed, unless it is written anyway."""
         if row.is_new:
@@ -241,6 +247,15 @@ class WriteBatch:
                 is_swapped = (to < far) != (one == ref)
                 pair = (min(to, far), max(to, far))
                 self.later(sql.ADD_RELATION, *pair, path, user, relation, turned ^ is_swapped, *rest)
+
+    def part(self, ref: str, names: list[str]) -> None:
+        """Make these sources a belief of their own again, which had become part of another."""
+        self._led.pop(ref, None)
+        self._current.setdefault(ref, None)
+        for source in filter(None, map(self.source, names)):
+            source.ref, source.own_ref = ref, None
+        self.later(sql.PART, ref, orjson.dumps(names).decode())
+        self._run_later()
 
     def ties(self, pairs: Iterable[tuple[str, str]]) -> list[Tie]:
         """The ties of pairs of blocks, to be changed; a block is not tied to itself."""

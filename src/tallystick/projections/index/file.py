@@ -31,7 +31,7 @@ from tallystick.state.episodes import EpisodeRef, gist_of_words
 from tallystick.state.sessions import ActiveHours
 from tallystick.state.state import State
 
-SHAPE = 7  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 8  # of what the fold writes; raise it when the same events give other rows
 CHUNK = 2000
 
 NOTHING = Bookmark(shape=SHAPE)

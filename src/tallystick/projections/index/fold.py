@@ -37,7 +37,7 @@ from tallystick.projections.index.schema import FRAMES
 from tallystick.records import operations as ops
 from tallystick.records.belief import OWNER
 from tallystick.records.clock import held_time
-from tallystick.records.event import Event
+from tallystick.records.event import UNDOES, Event, origin_of
 from tallystick.records.schema import WRITER_TRUST
 from tallystick.records.trust import NONE, Distrust
 from tallystick.state.sources import distrust_of
@@ -46,7 +46,10 @@ from tallystick.text.fingerprint import KEPT, marks_of
 
 _CLIENTS = {"cli": "cli", "python": "sdk"}
 _STATED = (ops.BELIEF_PUT, ops.BELIEF_SUPERSEDE)
-_WITH_IDS = (ops.OUTCOME_PUT, ops.EPISODE_FADE, ops.EPISODE_RETRACT, ops.TRUST_CORROBORATE, ops.RELATION_PUT)
+_WITH_IDS = (
+    ops.OUTCOME_PUT, ops.EPISODE_FADE, ops.EPISODE_RETRACT, ops.EPISODE_RESTORE, ops.TRUST_CORROBORATE,
+    ops.RELATION_PUT,
+)  # fmt: skip
 _TIMES = ("expires", "valid_from", "valid_to")
 _OBSERVED = 0.5  # the confidence of what was merely said
 _TOGETHER = 8  # of what was served at once, the best so many count as served together
@@ -61,9 +64,11 @@ def names_in(events: Iterable[Event]) -> Iterator[str]:
             yield from event.body.get("replaces", ())
             yield from event.body.get("over", ())
             yield from event.body.get("merged", ())
+            yield from event.body.get("again", {}).get("ids", ())
+            yield from event.body.get("above", ())
             yield from event.body["belief"].get("rests_on", ())
         elif event.op in (ops.BELIEF_TOMBSTONE, ops.BELIEF_INVALIDATE):
-            yield event.body["id"]
+            yield from (event.body["id"], *event.body.get("uncovers", ()))
         elif event.op in _WITH_IDS:
             yield from event.body["ids"]
         elif event.op == ops.RECEIPT_PUT:
@@ -96,12 +101,16 @@ def _state(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
         went = [source for each in replaced if (source := batch.current(each))]
         ended = [last for each in replaced if not batch.current(each) and (last := batch.last(each))]  # and continues
     ref = replaced[0] if replaced else belief["id"]
+    if (again := body.get("again")) and batch.source(again["ids"][0]):  # it had become part of another
+        ref = again["ids"][0]
+        batch.part(ref, again["ids"])
     source = _source(event, belief, ref)
+    _carry(batch, source, origin_of(event).id)
     source.echo = int("echo" in body)
     if source.until_seq is None:
         source.claim = claim_key(belief.get("text", ""), tuple(belief.get("triple") or ()))
     was_approved = bool(went) and all(gone.trust in QUARANTINED and not gone.quarantined for gone in went)
-    if "approved" in body or was_approved:  # a person approved all that it replaces, so the gate let it replace them
+    if "approved" in body or (was_approved and "quarantined" not in body):  # the gate let it replace what is approved
         source.quarantined = 0
     if source.until_seq is None and (text := belief.get("text")):
         _join(batch, event, source, text, carries_on={gone.block_id for gone in went})
@@ -125,27 +134,38 @@ def _state(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     _see_again(batch, event.seq, source)
     for below in belief.get("rests_on", ()):
         _rests(batch, event, source, below)
+    for above in filter(None, map(batch.ref_of, body.get("above", ()))):  # it is there again for what rests on it
+        if resting := batch.current(above):
+            _rests(batch, event, resting, source.id)
 
 
-def _hide(batch: WriteBatch, event: Event, source: Source, over: Iterable[str] = ()) -> None:
-    """Hide from this path what those above have under the same key, or what it was put over.
+def _carry(batch: WriteBatch, source: Source, name: str) -> None:
+    """What is stated again has the outcomes that it had."""
+    if name and (before := batch.source(name)):
+        source.good, source.bad = before.good, before.bad
+
+
+def _hide(
+    batch: WriteBatch, event: Event, source: Source, over: Iterable[str] = (), statement: str = sql.ADD_HIDE
+) -> None:  # fmt: skip
+    """Hide from this path what those above have under the same key, or what it was put over; or end that.
 
     What needs approval hides nothing until it is approved.
     """
     names = [("key", source.known_as), *(("ref", batch.ref_of(name) or name) for name in over)]
     for what, name in dict.fromkeys(names):
-        batch.later(sql.ADD_HIDE, source.user, name, what, source.path, event.seq)
+        batch.later(statement, source.user, name, what, source.path, event.seq)
 
 
 def _source(event: Event, belief: dict[str, Any], ref: str) -> Source:
     get = belief.get
     trust, tags, triple = get("trust", "human"), get("tags"), get("triple")
-    held = get("status", "active") == "active"
+    held, (at, by, _) = get("status", "active") == "active", origin_of(event)
     expires, valid_from, valid_to = (held_time(get(each) or "") or None for each in _TIMES)
     return Source(
         belief["id"], "belief", None, ref, None, get("user", OWNER), get("session", ""), get("agent", ""),
-        get("path", ""), trust, int(trust in QUARANTINED), None, event.by, get("kind", "fact"), get("about", ""),
-        belief["confidence"], None, orjson.dumps(tags).decode() if tags else None, None, event.ts, event.seq,
+        get("path", ""), trust, int(trust in QUARANTINED), None, by, get("kind", "fact"), get("about", ""),
+        belief["confidence"], None, orjson.dumps(tags).decode() if tags else None, None, at, event.seq,
         None if held else event.seq, rows.standing_of(belief), rows.decay_of(belief), expires,
         valid_from, valid_to, orjson.dumps(triple).decode() if triple else None,
         key=None if get("key", ref) == ref else belief["key"], closed_by=None if held else event.by,
@@ -169,8 +189,8 @@ def source_of(event: Event) -> Source:
     get, trust = episode.get, episode.get("trust", "human")
     return Source(
         event.id, "episode", get("id"), event.id, None, get("user", OWNER), get("session", ""), get("agent", ""),
-        get("path", ""), trust, int(trust in QUARANTINED), None, event.by, "observation", "", _OBSERVED, None, None,
-        episode["timestamp"], event.ts, event.seq, None, decay=EPHEMERAL, echo=int("echo" in body),
+        get("path", ""), trust, int(trust in QUARANTINED), None, event.by, "observation", "", _OBSERVED, None,
+        None, episode["timestamp"], event.ts, event.seq, None, decay=EPHEMERAL, echo=int("echo" in body),
     )  # fmt: skip
 
 
@@ -204,8 +224,9 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
         )  # fmt: skip
         batch.add_block(block)
     elif not (
-        name in carries_on or source.quarantined or source.echo or _is_from(batch.distrusts(source.user), source)
-    ):
+        name in carries_on or source.quarantined or source.echo or UNDOES in (event.body or {})
+        or _is_from(batch.distrusts(source.user), source)
+    ):  # fmt: skip
         block.reinforcement_count += block.status != "inbox"
         block.last_reinforced_at, block.last_session_id = clock.hours, clock.session or None
     source.block_id = name
@@ -217,6 +238,8 @@ def _join(batch: WriteBatch, event: Event, source: Source, text: str, *, carries
 def _withdraw(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
     ref = batch.ref_of(body["id"])
     source = batch.current(ref) if ref else None
+    if ref and "uncovers" in body and (last := source or batch.last(ref)):
+        _hide(batch, event, last, body["uncovers"], sql.END_HIDE)
     if source is not None:
         batch.close(source, event.seq, event.by)
         _settle(batch, event.seq, [source], "forgotten" if event.op == ops.BELIEF_TOMBSTONE else "superseded")
@@ -258,6 +281,18 @@ def _fade(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
         if source is not None and source.until_seq is None and source.what == "episode":
             batch.close(source, event.seq, event.by)
             _settle(batch, event.seq, [source], "decayed" if event.op == ops.EPISODE_FADE else "forgotten")
+            _see_again(batch, event.seq, source)
+
+
+def _restore(batch: WriteBatch, event: Event, body: dict[str, Any]) -> None:
+    """Episodes are recalled again, unless they stay `out`; at the moments in between they are not."""
+    for name in () if body.get("out") else body["ids"]:
+        source = batch.source(name)
+        if source is not None and source.until_seq is not None and source.what == "episode":
+            batch.later(sql.ADD_SIGHT, source.id, source.until_seq, event.seq, 0)
+            source.sight = max(source.sight, AS_USUAL)
+            batch.reopen(source)
+            _settle(batch, event.seq, [source], "")
             _see_again(batch, event.seq, source)
 
 
@@ -455,7 +490,10 @@ def _was_ended_by_them(
                 return False
         if after is None:
             return True
-        if after.id in seen or not _is_from(against, after):
+        is_theirs = _is_from(against, after)
+        if after.since_seq == seq and after.by != last.closed_by:  # their words, and somebody else put them back
+            is_theirs = any(each.covers(by=last.closed_by or "", seq=seq) for each in against)
+        if after.id in seen or not is_theirs:
             return False
         seen.add(after.id)
         last = after
@@ -527,6 +565,6 @@ _ACTS: dict[str, Callable[[WriteBatch, Event, dict[str, Any]], None]] = {
     ops.FRAME_PUT: lambda batch, event, body: batch.later(sql.SET_FRAME, *frame_row(body["frame"], event.ts)),
     ops.FRAME_DROP: _drop_frame,
     ops.CONFIG_SET: _config, ops.RECEIPT_PUT: _served, ops.OUTCOME_PUT: _outcome, ops.EPISODE_FADE: _fade,
-    ops.EPISODE_RETRACT: _fade, ops.PATH_MERGE: _merge, ops.TRUST_SET: _set_trust,
+    ops.EPISODE_RETRACT: _fade, ops.EPISODE_RESTORE: _restore, ops.PATH_MERGE: _merge, ops.TRUST_SET: _set_trust,
     ops.TRUST_CORROBORATE: _corroborate, ops.RELATION_PUT: _relate,
 }  # fmt: skip

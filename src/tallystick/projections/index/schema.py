@@ -105,7 +105,9 @@ CREATE TABLE index_hides (
     user TEXT NOT NULL, name TEXT NOT NULL,
     what TEXT NOT NULL,  -- "key": whatever has that key on a path above; "ref": that very belief
     path TEXT NOT NULL,  -- it is not visible from here, nor from below
-    since_seq INTEGER NOT NULL, PRIMARY KEY (user, name, what, path)
+    since_seq INTEGER NOT NULL,
+    until_seq INTEGER,  -- NULL while it is so
+    PRIMARY KEY (user, name, what, path, since_seq)
 ) WITHOUT ROWID;
 
 CREATE TABLE index_lives (

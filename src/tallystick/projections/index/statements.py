@@ -33,7 +33,8 @@ def _is_hidden(s: str) -> str:
     return f"""
         index_hides.user = :user AND index_hides.name IN ({key}, {ref})
         AND index_hides.name = CASE WHEN index_hides.what = 'key' THEN {key} ELSE {ref} END
-        AND index_hides.since_seq <= :at AND {_distance("index_hides.path")} < {_distance(f"{s}.path")}"""
+        AND index_hides.since_seq <= :at AND (index_hides.until_seq IS NULL OR index_hides.until_seq > :at)
+        AND {_distance("index_hides.path")} < {_distance(f"{s}.path")}"""
 
 
 def _distance(path: str) -> str:
@@ -124,6 +125,7 @@ SOURCES_OF_BLOCKS = f"""
 ADD_SOURCES = Insertion("index_sources", Source.__slots__[:-1], Source)
 SET_SOURCE = f"UPDATE index_sources SET {' = ?, '.join(SOURCE_STATE)} = ? WHERE id = ?"
 LEAD = "UPDATE index_sources SET ref = ?, key = coalesce(key, ref), own_ref = coalesce(own_ref, ref) WHERE ref = ?"
+PART = "UPDATE index_sources SET ref = ?, own_ref = NULL WHERE id IN (SELECT value FROM json_each(?))"
 ADD_NAME = f"INSERT OR IGNORE {_insert('index_names', 6)}"
 ADD_END = f"INSERT OR IGNORE {_insert('index_ends', 3)}"
 ENDS = "SELECT source_id, seq, by FROM index_ends ORDER BY source_id, seq"
@@ -170,7 +172,12 @@ REFS_FROM = """
     ) ORDER BY ref"""
 
 # What a path hides of those above it, and how it used what it inherits from them.
-ADD_HIDE = f"INSERT OR IGNORE {_insert('index_hides', 5)}"
+_HIDING = "WITH new (user, name, what, path, seq) AS (VALUES (?, ?, ?, ?, ?))"
+_IS_SAME = "(user, name, what, path) = (SELECT user, name, what, path FROM new) AND until_seq IS NULL"
+ADD_HIDE = f"""
+    {_HIDING} INSERT INTO index_hides SELECT user, name, what, path, seq, NULL FROM new
+    WHERE NOT EXISTS (SELECT * FROM index_hides WHERE {_IS_SAME})"""
+END_HIDE = f"{_HIDING} UPDATE index_hides SET until_seq = (SELECT seq FROM new) WHERE {_IS_SAME}"
 ADD_PATH_USE = f"""
     INSERT {_insert('index_path_use', 5)} ON CONFLICT (user, path, block_id) DO UPDATE SET
     reinforcement_count = reinforcement_count + excluded.reinforcement_count,

@@ -44,7 +44,7 @@ from tallystick.records.event import Event
 from tallystick.state.episodes import EpisodeRef
 from tallystick.state.pages import USUAL, is_about
 
-SHAPE = 6  # of what the fold writes; raise it when the same events give other rows
+SHAPE = 7  # of what the fold writes; raise it when the same events give other rows
 
 TABLES = (
     *pending_tables("page"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from hashlib import blake2b, sha1
 from operator import attrgetter
@@ -27,7 +27,7 @@ from tallystick.records.belief import OWNER
 from tallystick.records.clock import stamp
 from tallystick.records.entity import PREFIXES
 from tallystick.records.errors import Refused
-from tallystick.records.event import TIME, Event
+from tallystick.records.event import TIME, UNDOES, Event, origin_of
 from tallystick.records.page import NOTES
 from tallystick.records.policy import DEFAULT
 from tallystick.records.times import later
@@ -103,7 +103,7 @@ class File:
     ctime: int | None = None
     inode: int | None = None
     digest: bytes | None = None
-    is_due: int = 1
+    is_due: int = 1  # or FROM_NOTHING
 
     @property
     def tag_list(self) -> tuple[str, ...]:
@@ -114,6 +114,7 @@ class File:
         return self.size, self.mtime, self.ctime, self.inode
 
 
+FROM_NOTHING = 2  # a file that is due: what it has is of a page that is gone
 _FILE_FIELDS = [field.name for field in fields(File)]
 ENTRIES = f"SELECT {', '.join(Entry._fields)} FROM entries "
 FILES = f"SELECT {', '.join(_FILE_FIELDS)} FROM files "
@@ -181,7 +182,7 @@ class Rows:
                 "active", at, at,
             )  # fmt: skip
             if found:
-                fresh.front, fresh.digest = found.front, found.digest
+                fresh.front, fresh.digest, fresh.is_due = found.front, found.digest, FROM_NOTHING
                 fresh.size, fresh.mtime, fresh.ctime, fresh.inode = found.stamp
             found = self._files[user, about] = self._changed[fresh.path] = fresh
         return found
@@ -207,14 +208,18 @@ class Rows:
 
     def touch(self, file: File, at: str) -> None:
         """Mark a file as out of date."""
-        file.updated, file.is_due = max(file.updated, at), 1
+        file.updated, file.is_due = max(file.updated, at), max(file.is_due, 1)
         self._changed[file.path] = file
 
     def rename(self, file: File, about: str, at: str) -> File:
-        """Make the page that of another entity; its entries go along, to that entity's page if it has one."""
+        """Make the page that of another entity; its entries go along, to that entity's page if it has one.
+
+        The former one is gone, until its file is.
+        """
         self.flush()
         there = self._about(file.user, about)
         was, self._files = file.path, {key: each for key, each in self._files.items() if each is not file}
+        gone = replace(file, is_gone=1, is_due=1, entry_count=0, tokens=0)
         self.db.execute("DELETE FROM files WHERE path = ?", (was,))
         if there is None or there.is_gone:
             self.db.execute("DELETE FROM files WHERE user = ? AND about = ?", (file.user, about))
@@ -223,7 +228,9 @@ class Rows:
             there.entry_count, there.tokens = there.entry_count + file.entry_count, there.tokens + file.tokens
             file = there
         self._files[file.user, about] = file
-        self.db.execute("UPDATE entries SET path = ? WHERE path = ?", (file.path, was))
+        self.db.execute("UPDATE entries SET path = ?, is_due = 1 WHERE path = ?", (file.path, was))
+        if was != file.path:
+            self._files[gone.user, gone.about] = self._changed[was] = gone
         self.touch(file, at)
         return file
 
@@ -332,6 +339,18 @@ class Rows:
             index_entry(self.db, n)
         return [first._replace(n=entry.n), *others[1:]]
 
+    def has_entries(self, file: File) -> bool:
+        self._write_entries()
+        return self.db.execute("SELECT 1 FROM entries WHERE path = ? LIMIT 1", (file.path,)).fetchone() is not None
+
+    def leave(self, path: str, at: str) -> None:
+        """Remove a page from which everything was moved, if it says nothing else."""
+        file = self.at(path)
+        if file and not file.entry_count and not file.needs_compact and file.about not in USUAL:
+            usual = title_of(file.about), description_of(file.about), "[]", "active"
+            if (file.title, file.description, file.tags, file.status) == usual:
+                self.sweep(file, at)
+
     def sweep(self, file: File, at: str) -> None:
         """Remove all entries of a page, and the page with them."""
         self._write_entries()
@@ -418,16 +437,18 @@ def tags_shown(tags: Iterable[str], kind: str) -> tuple[str, ...]:
 
 def _state(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     """A belief is stated, new or in place of others."""
-    belief, replaced = body["belief"], list(body.get("replaces", ()))
+    belief, replaced = body["belief"], [*body.get("replaces", ()), *body.get("again", {}).get("ids", ())]
     if belief.get("path"):
         return
     before = [rows.pending.take(name) for name in replaced]
     gone = list({entry.n: entry for name in replaced if (entry := rows.entry(name))}.values())
-    took_over = bool(gone) and not any(before)
+    took_over = bool(gone) and not any(before) and "quarantined" not in body
     if belief.get("trust", "human") in DEFAULT.quarantined and "approved" not in body and not took_over:
         rows.pending.add(belief["id"], event, belief)
+        for entry in gone if "quarantined" in body else ():
+            rows.strike(entry, event.ts, superseded_by=belief["id"])
         return
-    _show(rows, event, event.ts, event.seq, belief, gone)
+    _show(rows, event, origin_of(event).at, event.seq, belief, gone)
 
 
 def _show(rows: Rows, event: Event, at: str, stated: int, belief: Mapping[str, Any], gone: list[Entry]) -> None:
@@ -460,7 +481,12 @@ def _show(rows: Rows, event: Event, at: str, stated: int, belief: Mapping[str, A
         if folds and gone and gone[0].path == file.path:  # what was compacted is where it was
             gone = rows.stand_at(name, gone)
     for old in gone:
-        if old is not same and text and not old.superseded:
+        if old is same or not text or old.superseded:
+            continue
+        if origin_of(event).id and old.content == text and not old.is_struck:  # it was moved to the other page
+            rows.fold(old, name, event.ts)
+            rows.leave(old.path, event.ts)
+        else:
             rows.strike(old, event.ts, superseded_by=same.id if same else name)
 
 
@@ -508,13 +534,17 @@ def _answer(rows: Rows, event: Event, body: dict[str, Any]) -> None:
 
 def _page(rows: Rows, event: Event, body: dict[str, Any]) -> None:
     file, front = rows.file(body["user"], body["about"], event.ts), body["front"]
-    if body.get("again"):  # what was said of it is about to be erased
+    is_undo, is_usual = UNDOES in body, body["about"] in USUAL
+    if body.get("again") and not is_undo:  # what was said of it is about to be erased
         rows.db.execute("DELETE FROM local_renderings WHERE path = ? AND seq < ?", (file.path, event.seq))
-    if body.get("again") and not front:  # no belief is about it
+    if body.get("again") and not front and not rows.has_entries(file) and not (is_undo and is_usual):
         rows.sweep(file, event.ts)
         return
     if body.get("again"):
-        usual = {"description": description_of(body["about"]), "title": title_of(body["about"]), "tags": []}
+        usual: dict[str, Any] = {
+            "description": description_of(body["about"]), "title": title_of(body["about"]), "tags": [],
+            "status": "active", "needs_compact": False,
+        }  # fmt: skip
         front = {**usual, **USUAL.get(body["about"], {}), **front}
     for name in ("description", "title", "status"):
         if name in front:

@@ -191,6 +191,28 @@ def _matching(memory: Memory, name: str, if_match: str, path: str) -> Iterator[N
         yield
 
 
+class Undo(Shape):
+    """A change to undo."""
+
+    model_config = shaped(event="ana-drinks", reason="that was another Ana", dry_run=False)
+    event: Annotated[models.Seq | models.BeliefName | None, BeforeValidator(models.whole)] = Field(
+        default=None, description="The number of an event, its id, or a belief, whose last change is meant. Left out: "
+        "the last change of the user; with less than a person's trust, the last one of this server.",
+    )  # fmt: skip
+    reason: str = Field(default="", description="Why it is undone.")
+    path: str = ""
+    dry_run: bool = Field(default=False, description="Only preview it.")
+
+
+@saying.post("/v1/undo", models.Undone, *WRITE, summary="Undo a change")
+def undo(memory: Memory, body: Undo) -> Any:
+    """Puts back all that was recorded as one, by new events, which can be undone too.
+
+    It is refused if later changes depend on it; the refusal names them. An erasure is never undone.
+    """
+    return plain(memory.undo(body.event, reason=body.reason, path=body.path, dry_run=body.dry_run))
+
+
 class Erase(Shape):
     """Memories to erase."""
 
@@ -318,11 +340,13 @@ def get_belief(memory: Memory, name: Name, believed_at: BelievedAt = "", path: O
 @looking.get("/v1/diff", models.Changes, 304, summary="Compare two points in time")
 def diff(
     memory: Memory, before: Annotated[str, Query(max_length=40, description="A point in time.", examples=["12"])],
-    after: Annotated[str, Query(max_length=40, description="A later one; left out: now.")] = "", path: OfPath = "",
+    after: Annotated[str, Query(max_length=40, description="A later one; left out: now.")] = "",
+    about: Annotated[str, Query(description="Only about that entity.")] = "", path: OfPath = "",
     quarantined: Quarantined = False,
 ) -> Any:  # fmt: skip
-    """The beliefs that were added, removed or changed between two points in time."""
-    found = memory.diff(models.moment(before) or 0, models.moment(after), path=path)
+    """The beliefs that were added, removed or changed between two points in time, with who did it last, and why."""
+    first, last = (models.fixed_moment(each) for each in (before, after))
+    found = memory.diff(first or 0, last, about, path=path)
     if not quarantined:
         found = [each for each in found if any(not one.withheld for one in (each.before, each.after) if one)]
     return {"changes": plains(found)}

@@ -3,14 +3,16 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import Path as InPath, Query
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from starlette.responses import Response
 
 from tallystick.memory.memory import Memory
-from tallystick.records.entity import NamedEntity, Relation as RelationRecord
+from tallystick.records.entity import Filing, NamedEntity, Relation as RelationRecord
+from tallystick.records.errors import NeedsApproval
 from tallystick.stores.phase.graph.traverse import Limits
-from tallystick.surfaces.api import models
-from tallystick.surfaces.api.models import Limit, Named, Relation, Shape, several, shaped
+from tallystick.surfaces.api import graph_models as shown, models
+from tallystick.surfaces.api.graph_models import Named, Relation
+from tallystick.surfaces.api.models import Limit, Shape, several, shaped, whole
 from tallystick.surfaces.api.operation import WRITE, Operations, Part, part, plain, plains
 
 api = Operations("graph", "Entities and their relations.")
@@ -18,7 +20,7 @@ paths = Operations("paths", "The branches of conversations.")
 rules = Operations("learning", "Rules that make facts of episodes.")
 
 
-@api.get("/v1/graph", models.Expansion, 304, 404, summary="Get the neighbourhood of an entity")
+@api.get("/v1/graph", shown.Expansion, 304, 404, summary="Get the neighbourhood of an entity")
 def graph(
     memory: Memory,
     *,
@@ -32,7 +34,7 @@ def graph(
     return memory.graph.expand([at], hops, Limits(max_nodes=limit, kinds=kinds or None, as_of=as_of)).to_dict()
 
 
-@api.get("/v1/graph/path", models.Way, 304, 404, summary="Find the shortest path between two entities")
+@api.get("/v1/graph/path", shown.Way, 304, 404, summary="Find the shortest path between two entities")
 def graph_path(
     memory: Memory, start: Annotated[str, Query(description="A node.", examples=["Ana"])],
     end: Annotated[str, Query(description="Another node.", examples=["Acme"])],
@@ -54,7 +56,7 @@ def graph_envelope(
     return memory.graph.export_envelope(explicit=explicit).to_dict()
 
 
-@api.get("/v1/entities", models.Known, 304, summary="List the entities")
+@api.get("/v1/entities", shown.Known, 304, summary="List the entities")
 def list_entities(memory: Memory) -> Any:
     """By the names that programs gave them, with the observations about them."""
     return memory.entities.all().to_dict()
@@ -69,7 +71,7 @@ class NewEntities(Shape):
     agent: str = ""
 
 
-@api.post("/v1/entities", models.CreatedEntities, 202, 403, 409, summary="Create entities")
+@api.post("/v1/entities", shown.CreatedEntities, 202, 403, 409, summary="Create entities")
 def create_entities(memory: Memory, body: NewEntities) -> Any:
     """All of them; or none, if one is refused."""
     given = [NamedEntity(each.name, each.kind, tuple(each.observations)) for each in body.entities]
@@ -86,7 +88,7 @@ class Observations(Shape):
     agent: str = ""
 
 
-@api.post("/v1/entities/observations", models.NewObservations, *WRITE, summary="Add observations about an entity")
+@api.post("/v1/entities/observations", shown.NewObservations, *WRITE, summary="Add observations about an entity")
 def observe_entity(memory: Memory, body: Observations) -> Any:
     """Known observations are skipped."""
     found = memory.entities.observe(body.name, body.contents, session=body.session, agent=body.agent)
@@ -102,11 +104,93 @@ class NewRelations(Shape):
     agent: str = ""
 
 
-@api.post("/v1/entities/relations", models.CreatedRelations, *WRITE, summary="Relate entities")
+@api.post("/v1/entities/relations", shown.CreatedRelations, *WRITE, summary="Relate entities")
 def relate(memory: Memory, body: NewRelations) -> Any:
     """All of them; or none, if one of the entities does not exist."""
     given = [RelationRecord(each.source, each.kind, each.target) for each in body.relations]
     return {"relations": plains(memory.entities.relate(given, session=body.session, agent=body.agent))}
+
+
+class MergeEntities(Shape):
+    """Two entities that are one."""
+
+    model_config = shaped(name="Anna", into="Ana", sure=True, dry_run=False)
+    name: str = Field(description="The entity that becomes part of the other, by any of its names.")
+    into: str = Field(description="The other.")
+    sure: bool = Field(default=False, description="true: a person knows it. Else what is not certain is asked.")
+    dry_run: bool = Field(default=False, description="Only preview it.")
+
+
+@api.post("/v1/entities/merge", shown.MergedEntities, *WRITE, summary="Merge two entities")
+def merge_entities(memory: Memory, body: MergeEntities) -> Any:
+    """From then on every name of either leads to the one; beliefs and the page of the other go along.
+
+    It is one change, and can be undone. What is neither certain nor a person's to say is 202.
+    """
+    found = memory.graph.merge(body.name, body.into, sure=body.sure, dry_run=body.dry_run)
+    alike = found.likeness
+    if not found.is_done and not body.dry_run:
+        raise NeedsApproval(f"it is not certain that {alike.gone!r:.60} is {alike.keep!r:.60}", review=found.review)
+    said = {"node": alike.gone, "into": alike.keep, "score": alike.score, "reasons": list(alike.reasons)}
+    return {"done": found.is_done, **said, "filing": plain(found.filing or Filing(()))}
+
+
+class UnmergeEntity(Shape):
+    """An entity that was merged by mistake."""
+
+    model_config = shaped(name="person-anna")
+    name: str = Field(description="The entity that became part of another.")
+
+
+@api.post("/v1/entities/unmerge", shown.Node, *WRITE, summary="Undo a merge of two entities")
+def unmerge_entity(memory: Memory, body: UnmergeEntity) -> Any:
+    """It is an entity of its own again, with its beliefs and its page. What was stated since stays where it is."""
+    return memory.graph.unmerge(body.name).to_dict()
+
+
+class SplitEntity(Shape):
+    """Beliefs that are about another entity."""
+
+    model_config = shaped(name="Ana", beliefs=["20260503-1400-c4f1a5"], to="Ana Berg", dry_run=False)
+    name: str = Field(description="The entity that they are about now.")
+    beliefs: list[str] = Field(min_length=1, max_length=500, description="Keys or ids.")
+    to: str = Field(description="The entity that they are about in truth; it may be new.")
+    dry_run: bool = Field(default=False, description="Only preview it.")
+
+
+@api.post("/v1/entities/split", shown.Filing, *WRITE, summary="Move beliefs to another entity")
+def split_entity(memory: Memory, body: SplitEntity) -> Any:
+    """All of them, or none. It is one change, and can be undone."""
+    return plain(memory.graph.split(body.name, body.beliefs, body.to, dry_run=body.dry_run))
+
+
+class Refile(Shape):
+    """Whether to file, or to look first."""
+
+    model_config = shaped(dry_run=True)
+    dry_run: bool = Field(default=False, description="Only preview it.")
+
+
+@api.post("/v1/entities/refile", shown.Filing, 403, summary="File old statements by today's rules")
+def refile_entities(memory: Memory, body: Refile) -> Any:
+    """Those that nobody filed, and those that older rules filed. Only a person may do this. It can be undone."""
+    return plain(memory.graph.refile(dry_run=body.dry_run))
+
+
+class FindSame(Shape):
+    """What is compared."""
+
+    model_config = shaped(kind="person", limit=20)
+    kind: str | None = Field(default=None, description="Only entities of that kind.")
+    limit: Annotated[int, Field(ge=1, le=500), BeforeValidator(whole)] = Field(
+        default=20, description="How many new pairs at most."
+    )
+
+
+@api.post("/v1/entities/same", models.MergeReviews, 403, summary="Ask about likely duplicates")
+def propose_same(memory: Memory, body: FindSame) -> Any:
+    """Asks for each pair, once, whether they are one: approving the review merges them, rejecting it is remembered."""
+    return {"reviews": plains(memory.graph.propose_same(body.kind, limit=body.limit))}
 
 
 PathName = Annotated[str, InPath(max_length=200, description="The name of a path.")]

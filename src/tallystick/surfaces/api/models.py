@@ -16,8 +16,10 @@ from fastapi import Header, Path as InPath, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from tallystick.records import audit, belief, entity, episode, event, fact, page, path, recall, review, rule, status
+from tallystick.records.ids import EVENT_ID
 from tallystick.records.json import LEAST, MOST
 from tallystick.records.trust import Distrust as DistrustRecord, SourceStatus
+from tallystick.surfaces.present.names import read_time
 from tallystick.surfaces.server.fields import Described, event_number
 
 _REF = {"$ref": "#/components/schemas/Value"}
@@ -53,8 +55,9 @@ def whole(value: Any) -> Any:
 
 
 _WHEN = "The number of an event, a date (2026-05-03: midnight UTC) or a time (2026-05-03T14:00:00Z)."
-_Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
-When = Annotated[_Seq | Annotated[str, Field(max_length=40)], BeforeValidator(lambda value: whole(event_number(value)))]
+Seq = Annotated[int, Field(ge=0, lt=1 << 53)]
+BeliefName = Annotated[str, Field(min_length=1, max_length=1000)]
+When = Annotated[Seq | Annotated[str, Field(max_length=40)], BeforeValidator(lambda value: whole(event_number(value)))]
 
 LIMIT = 500
 Name = Annotated[str, InPath(description="A belief's key, its id, or the last six characters of one.", max_length=1000)]
@@ -76,6 +79,14 @@ def moment(text: str) -> int | str | None:
     return None if found == "" else found
 
 
+def fixed_moment(text: str) -> int | str | None:
+    """A place in the ledger that is the same tomorrow: no words such as yesterday, or an answer could not be kept."""
+    found = moment(text)
+    if isinstance(found, str) and not EVENT_ID.fullmatch(found):
+        read_time(found)  # refused, if it is none
+    return found
+
+
 def several(description: str) -> Any:
     """A parameter that may be repeated; without it, an empty list."""
     return Query(default_factory=list, max_length=50, description=description)
@@ -83,7 +94,7 @@ def several(description: str) -> Any:
 
 # -- models of records -------------------------------------------------------------------------------------------------
 
-_MODELS: dict[Any, Any] = {}  # the model of each record
+MODELS: dict[Any, Any] = {}  # the model of each record
 
 
 def model(
@@ -102,13 +113,13 @@ def model(
         name, __config__=shaped(**example), __doc__=about, __module__=__name__, **described
     )
     if record:
-        _MODELS.setdefault(record, made)
+        MODELS.setdefault(record, made)
     return made
 
 
 def _json_type(kind: Any) -> Any:
-    if kind in _MODELS:
-        return _MODELS[kind]
+    if kind in MODELS:
+        return MODELS[kind]
     if kind is datetime:
         return str
     parts = [_json_type(part) for part in get_args(kind) if part is not ...]
@@ -267,15 +278,28 @@ Version = model(
     belief="The belief at that time.",
 )  # fmt: skip
 History = rows("History", "versions", belief.Version, _VERSION, "All versions of a belief.", "Oldest first.")
-_CHANGE = {"key": "ana-drinks", "what": "added", "before": None, "after": BELIEF}
+CHANGE = {
+    "key": "ana-drinks", "what": "added", "before": None, "after": BELIEF, "reason": "", "seq": 12, "at": AT,
+    "by": "http:local",
+}  # fmt: skip
 Change = model(
-    "Change", belief.Change, "One belief at two points in time.", _CHANGE,
+    "Change", belief.Change, "One belief at two points in time.", CHANGE,
     key="The key of the belief.", what=(str, "added, gone or changed."), before="null, if there was none.",
-    after="null, if there is none.",
+    after="null, if there is none.", reason="Why it changed last.", seq="The event that changed it last; -1: none yet.",
+    at="When that was.", by="The surface and source that did it.",
 )  # fmt: skip
 Changes = rows(
-    "Changes", "changes", belief.Change, _CHANGE, "The differences between two points in time.", "One for each belief."
+    "Changes", "changes", belief.Change, CHANGE, "The differences between two points in time.", "One for each belief."
 )
+Undone = model(
+    "Undone", belief.Undone, "A change that was undone, or would be.",
+    {"event": 11, "op": "belief.tombstone/1", "by": "http:local", "at": AT, "changes": [CHANGE], "others": [],
+     "seq": 12},
+    event="The first event of the change.", op="Its operation.", by="The surface and source that made the change.",
+    at="When it was made.", changes="The beliefs that are put back.",
+    others="What else is put back, such as page person-ana.",
+    seq="The event that undid it, and can be undone too; -1: nothing was changed, this is a preview.",
+)  # fmt: skip
 Why = model(
     "Why", belief.Why, "The reasons for the state of a belief, and of what it depends on.",
     {"belief": BELIEF, "because": ["revised: she said so"], "rests_on": []},
@@ -292,7 +316,7 @@ _LINK = {"entity": "person-ana", "said": "she", "sure": 0.7, "why": "pronoun"}
 Link = model(
     "Link", entity.Link, "An entity that a statement is about, names or means.", _LINK,
     entity="The entity, as `about` has it.", said="The words that mean it; empty: the statement is filed under it.",
-    sure="From 0 to 1.", why="about, named, other name, first name, speaker or pronoun.",
+    sure="From 0 to 1.", why="about, named, other name, short name, first name, speaker or pronoun.",
 )  # fmt: skip
 Neighbours = model(
     "Neighbours", None, "The memories that a belief is related to.",
@@ -428,78 +452,6 @@ PageText = model(
 )  # fmt: skip
 Found = rows("Found", "entries", page.PageEntry, ENTRY, "Entries of pages.", "Best first, or newest first.")
 
-# -- the graph ---------------------------------------------------------------------------------------------------------
-
-_ANA: dict[str, Any] = {"name": "Ana", "kind": "person", "observations": ["prefers tea"]}
-_WORKS = {"source": "Ana", "kind": "works_at", "target": "Acme"}
-NODE: dict[str, Any] = {"id": "person-ana", "kind": "person", "label": "Ana"}
-EDGE: dict[str, Any] = {
-    "id": "20260503-1400-77aa10", "source": "person-ana", "target": "organization-acme", "kind": "works_at"
-}  # fmt: skip
-
-
-class Node(BaseModel):
-    """A node, as in the graph's envelope; empty fields are left out."""
-
-    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [NODE]})
-    id: str = Field(description="The id.")
-    kind: str = Field(description="person, organization, project, …")
-    label: str = Field(default="", description="The name to show.")
-
-
-class Edge(BaseModel):
-    """A relation between two nodes, as in the graph's envelope."""
-
-    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [EDGE]})
-    id: str = Field(description="The id.")
-    source: str = Field(description="The node that it starts from.")
-    target: str = Field(description="The node that it leads to.")
-    kind: str = Field(description="The kind of relation.")
-
-
-class Named(Shape):
-    """An entity by its name, with the observations about it."""
-
-    model_config = shaped(**_ANA)
-    name: str = Field(description="The name, as given.", min_length=1, max_length=1000)
-    kind: str = Field(default="", description="person, project, …")
-    observations: list[str] = Field(default=[], description="What was observed about it.")
-
-
-class Relation(Shape):
-    """A relation between two entities."""
-
-    model_config = shaped(**_WORKS)
-    source: str = Field(description="The name of the first entity.")
-    kind: str = Field(description="The kind of relation.")
-    target: str = Field(description="The name of the second entity.")
-
-
-_MODELS |= {entity.NamedEntity: Named, entity.Relation: Relation}
-
-Expansion = model(
-    "Expansion", None, "A node and its neighbourhood.",
-    {"nodes": [NODE], "distance": {"person-ana": 0}, "edges": [], "is_cut": False},
-    nodes=(list[Node], "Nearest first."), distance=(dict[str, int], "The distance of each node in steps, by id."),
-    edges=(list[Edge], "The edges between them."), is_cut=(bool, "true, if a limit was reached: there may be more."),
-)  # fmt: skip
-Way = model(
-    "Way", None, "The shortest path between two nodes.",
-    {"nodes": ["person-ana", "organization-acme"], "edges": [EDGE]},
-    nodes=(list[str], "Ids, from the first to the last; empty, if there is no path."),
-    edges=(list[Edge], "One edge from each node to the next."),
-)  # fmt: skip
-Known = model(
-    "Known", entity.Known, "Entities and relations, in the order in which they were created.",
-    {"entities": [{**_ANA, "observations": []}], "relations": []},
-    entities="The visible entities.", relations="The relations between them.",
-)  # fmt: skip
-CreatedEntities = rows(
-    "CreatedEntities", "entities", entity.NamedEntity, _ANA, "The new entities.", "As stored: secrets are masked."
-)
-NewObservations = rows("NewObservations", "contents", str, "prefers tea", "The new observations.", "As stored.")
-CreatedRelations = rows("CreatedRelations", "relations", entity.Relation, _WORKS, "The new relations.", "As stored.")
-
 # -- paths -------------------------------------------------------------------------------------------------------------
 
 PATH = {
@@ -578,6 +530,10 @@ Review = model(
     granted_by="Who approved it, if it is still to be carried out.", granted_at="When it was approved.",
     expires="When that approval expires.",
     digest=(str, "The digest of what was shown to the person; send it to approve exactly that."),
+)  # fmt: skip
+MergeReviews = rows(
+    "MergeReviews", "reviews", review.Review, None, "The pending reviews that ask whether two entities are one.",
+    "Oldest first.",
 )  # fmt: skip
 Reviews = listing("Reviews", review.Review, "One part of the list of reviews.", REVIEW, "Oldest first.")
 DISTRUST = {

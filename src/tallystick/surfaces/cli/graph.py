@@ -1,26 +1,31 @@
 """`tallystick graph`: entities and how they are related."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
 
+from tallystick.records.entity import Filing
 from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode, MemoryProfile
 from tallystick.records.json import loads
-from tallystick.stores.phase.graph.merge import Likeness
+from tallystick.records.review import Review
+from tallystick.stores.phase.graph.merge import Likeness, Outcome
 from tallystick.stores.phase.graph.traverse import Expansion
-from tallystick.surfaces.cli.command import Call, command, print_bytes, waiting
-from tallystick.surfaces.cli.options import complete_entity, option, read_input, speaker, whose
-from tallystick.surfaces.present.names import ago, counts
+from tallystick.surfaces.cli.command import Call, check_usage, command, print_bytes, waiting
+from tallystick.surfaces.cli.options import complete, complete_entity, option, read_input, speaker, whose
+from tallystick.surfaces.present.changes import hint, lines
+from tallystick.surfaces.present.names import count, counts
 from tallystick.surfaces.present.text import bold, dim, outcome, short, shown, warn, width
 
 _PARTS = ("nodes", "edges", "paths", "events")
 _VERDICTS = {"new": "new", "changed": "changed", "same": "unchanged", "follows": "follow from beliefs here, skipped"}
 _NAME, _VALUE = 60, 200  # cells
 _DEEPEST = 40  # levels that are indented
+SHOWN = 20  # beliefs of a preview
 
 
 @command("graph show", "tallystick graph show Ana", "tallystick graph show person-ana --hops 2 --limit 20")
@@ -161,23 +166,35 @@ def import_(call: Call, file: str, is_profile: bool, dry_run: bool) -> None:
 @command("graph same", "tallystick graph same", "tallystick graph same --kind person --limit 10")
 @option("--kind KIND", "Only nodes of that kind.")
 @option("--limit N", "At most so many pairs.  [20]", type=click.IntRange(1), default=20)
-@whose
-def same(call: Call, kind: str | None, limit: int) -> None:
-    """Prints the proposals that are not decided, and pairs that share a name, the likeliest first, with the reasons.
-    `tallystick graph merge A B` merges A into B; `tallystick graph merge A B --two` says that they are different.
+@option("--dry-run", "Only list them; ask nobody.")
+@speaker
+def same(call: Call, kind: str | None, limit: int, dry_run: bool) -> None:
+    """Finds pairs that share a name, the likeliest first, and asks for each in a review whether they are one; what was
+    asked before is not asked again. Prints all such reviews that are pending. To approve one merges the two; to reject
+    it says that they are different, and they are not proposed again.
     """
-    with call.memory() as memory, waiting("Comparing …"):
-        proposed, alike = memory.graph.proposals(), memory.graph.find_same(kind, limit=min(limit, sys.maxsize))
-    page: list[str] = []
-    for each in proposed:
-        page += _pair(each.node, each.into, each.score, each.reasons)
-        page.append(f"    {dim(f'proposed by {shown(each.by)} {ago(each.at)}')}")
-    known = {frozenset((each.node, each.into)) for each in proposed}
-    for pair in alike:
-        if {pair.keep, pair.gone} not in known:
-            page += _pair(pair.gone, pair.keep, pair.score, pair.reasons)
-    value = {"proposed": proposed, "alike": [_likeness(each) for each in alike]}
-    call.answer(value, page or [dim("No likely duplicates.")])
+    with call.memory(read_only=dry_run) as memory, waiting("Comparing …"):
+        if dry_run:
+            alike = memory.graph.find_same(kind, limit=min(limit, sys.maxsize))
+            page = [line for each in alike for line in _pair(each.gone, each.keep, each.score, each.reasons)]
+            call.answer([_likeness(each) for each in alike], page or [_NO_PAIRS])
+            return
+        asked = memory.graph.propose_same(kind, limit=min(limit, sys.maxsize))
+    call.answer(asked, [line for each in asked for line in _asked(each)] or [_NO_PAIRS])
+
+
+_NO_PAIRS = dim("No likely duplicates.")
+
+
+def _asked(review: Review) -> Iterator[str]:
+    said = review.action.changes
+    yield from _pair(said["node"], said["into"], said["score"], said["reasons"])
+    yield f"    {dim(_how_to_answer(review.id))}"
+
+
+def _how_to_answer(review: str) -> str:
+    name = shown(review[-6:])
+    return f"tallystick review approve {name}    or    tallystick review reject {name}"
 
 
 def _likeness(each: Likeness) -> dict[str, Any]:
@@ -191,44 +208,115 @@ def _pair(node: str, into: str, score: float, reasons: Sequence[str]) -> Iterato
 
 @command(
     "graph merge",
+    "tallystick graph merge person-anna person-ana --dry-run",
     "tallystick graph merge person-anna person-ana",
-    "tallystick graph merge person-anna person-ana --sure",
+    "tallystick graph merge Anna Ana --sure",
 )
 @click.argument("node", metavar="NODE", shell_complete=complete_entity)
 @click.argument("into", metavar="INTO", shell_complete=complete_entity)
-@option("--sure", "You know it: merge, however different they look.")
-@option("--two", "They are different: dismiss the proposal.")
+@option("--sure", "You know it: merge without asking.")
+@option("--two", "They are different: do not propose it again.")
+@option("--dry-run", "Only show what would be merged.")
 @speaker
-def merge(call: Call, node: str, into: str, sure: bool, two: bool) -> None:
-    """From now on NODE is INTO: its names and edges lead there, those of later beliefs too. Beliefs and pages stay as
-    they are. If it is not certain that both are the same, the merge is proposed, and nothing changes before a person
-    adds --sure. Prints what was done, and why.
+def merge(call: Call, node: str, into: str, sure: bool, two: bool, dry_run: bool) -> None:
+    """From now on NODE is INTO, under every name of either: its beliefs and its page become part of the other's, its
+    names and edges lead there. Shows what would go, and where the two pages differ, and asks first; where nobody can be
+    asked, and it is not certain that both are the same, a review asks. It is one change, and can be undone.
     """
-    if sure and two:
-        raise click.UsageError("choose one of --sure and --two")
-    with call.memory() as memory:
+    check_usage((sure and two, "choose one of --sure and --two"), (two and dry_run, "--two is done at once"))
+    with call.memory(read_only=dry_run) as memory:
         if two:
             memory.graph.dismiss(node, into)
-            call.answer({"node": node, "into": into, "done": "dismissed"}, [dim("Kept as two nodes.")])
+            call.answer({"node": node, "into": into, "done": "dismissed"}, [dim("Kept as two.")])
             return
-        merge = memory.graph.merge(node, into, sure=sure)
-    alike = merge.likeness
-    names = f"{bold(short(alike.gone, _NAME))} {dim('into')} {bold(short(alike.keep, _NAME))}"
-    done = dim("Merged") if merge.is_done else warn("Proposed to merge")
-    page = [f"{done} {names}  {dim(f'{alike.score:.0%}')}"]
-    page += [f"    {short(reason, _VALUE)}" for reason in alike.reasons]
-    if not merge.is_done:
-        page.append(dim("not certain that they are the same; if you know it, add --sure"))
-    call.answer({**_likeness(alike), "done": "merged" if merge.is_done else "proposed"}, page)
+        found = memory.graph.merge(node, into, dry_run=True)
+        if not (dry_run or sure) and call.is_attended():
+            call.confirm("Merge them?", [*_merged(found, "Would merge")], unattended="")
+            sure = True
+        if not dry_run:
+            found = memory.graph.merge(node, into, sure=sure)
+    said = "Merged" if found.is_done else "Would merge" if dry_run else "Asked whether to merge"
+    page = [*_merged(found, said)]
+    if found.is_done and found.filing:
+        page.append(hint(str(found.filing.seq)))
+    elif found.review:
+        page.append(dim(f"not certain that they are the same; if you know it: {_how_to_answer(found.review)}"))
+    done = "merged" if found.is_done else "would merge" if dry_run else "proposed"
+    filing = {"filing": found.filing.to_dict()} if found.filing else {}
+    call.answer({**_likeness(found.likeness), "done": done, "review": found.review, **filing}, page)
+
+
+def _merged(found: Outcome, said: str) -> Iterator[str]:
+    alike, filing = found.likeness, found.filing
+    done = dim(said) if found.is_done else warn(said)
+    yield f"{done} {bold(short(alike.gone, _NAME))} {dim('into')} {bold(short(alike.keep, _NAME))}"
+    yield from (f"    {short(reason, _VALUE)}" for reason in alike.reasons)
+    if filing:
+        yield from _filed(filing)
+
+
+def _filed(filing: Filing) -> Iterator[str]:
+    """The beliefs that are about another entity, the page that goes, and what it said differently."""
+    yield from lines(filing.changes[:SHOWN])
+    if len(filing.changes) > SHOWN:
+        yield dim(f"  and {len(filing.changes) - SHOWN:,} more")
+    if filing.page:
+        yield f"  {dim('-')} {shown(filing.page)}  {dim('its entries go along')}"
+    yield from (warn(f"      {short(each, _VALUE)}") for each in filing.conflicts)
 
 
 @command("graph unmerge", "tallystick graph unmerge person-anna")
 @click.argument("node", metavar="NODE", shell_complete=complete_entity)
 @whose
 def unmerge(call: Call, node: str) -> None:
-    """NODE is a node of its own again, with its names and edges, as if it had never been merged. What was changed since
-    stays changed. Prints the node.
+    """NODE is an entity of its own again, with its beliefs and its page, its names and edges, as if it had never been
+    merged. What was stated since stays where it was stated. Prints the node.
     """
     with call.memory() as memory:
         found = memory.graph.unmerge(node)
-    call.answer(found, [f"{bold(short(found.id, _NAME))} {dim('is a node of its own again')}"])
+    call.answer(found, [f"{bold(short(found.id, _NAME))} {dim('is an entity of its own again')}"])
+
+
+@command(
+    "graph split",
+    'tallystick graph split Ana 2d4f1a 7c01be --to "Ana Berg" --dry-run',
+    'tallystick graph split Ana 2d4f1a 7c01be --to "Ana Berg" --yes',
+)
+@click.argument("entity", metavar="ENTITY", shell_complete=complete_entity)
+@click.argument("beliefs", metavar="BELIEF...", nargs=-1, required=True, shell_complete=complete)
+@option("--to ENTITY", "What they are about; it may be new.", required=True, shell_complete=complete_entity)
+@option("-y --yes", "Do not ask.")
+@option("--dry-run", "Only show what would be moved.")
+@speaker
+def split(call: Call, entity: str, beliefs: tuple[str, ...], to: str, yes: bool, dry_run: bool) -> None:
+    """Lets each BELIEF about ENTITY be about another one: two people were taken for one. Shows them, and asks first.
+    It is one change, and can be undone.
+    """
+    with call.memory(read_only=dry_run) as memory:
+        _file(call, "Move", partial(memory.graph.split, entity, beliefs, to), yes=yes, dry_run=dry_run)
+
+
+@command("graph refile", "tallystick graph refile --dry-run", "tallystick graph refile")
+@option("-y --yes", "Do not ask.")
+@option("--dry-run", "Only show what would be filed.")
+@speaker
+def refile(call: Call, yes: bool, dry_run: bool) -> None:
+    """Files the statements that nobody filed, and those that an older tallystick filed, by today's rules and under the
+    names that are known today. What you said that a statement is about is never changed. Shows them, and asks first. It
+    is one change, and can be undone.
+    """
+    with call.memory() as memory:
+        _file(call, "File", memory.graph.refile, yes=yes, dry_run=dry_run)
+
+
+def _file(call: Call, what: str, act: Callable[..., Filing], *, yes: bool, dry_run: bool) -> None:
+    """Show which beliefs would be about another entity, and change that once a person confirms it."""
+    found = act(dry_run=True)
+    many = count(len(found.changes), "belief")
+    if not dry_run and found.changes:
+        if not yes:
+            call.confirm(f"{what} {many}?", _filed(found), unattended="see them with --dry-run, confirm with --yes")
+        found = act(dry_run=False)
+    page = [outcome(f"Would {what.lower()}" if dry_run else f"{what}d", many), *_filed(found)]
+    page += [hint(str(found.seq))] if found.seq >= 0 else []
+    call.answer(found, page if found.changes else [dim("Nothing to change.")])

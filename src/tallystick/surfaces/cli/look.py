@@ -16,7 +16,7 @@ from tallystick.records.fact import fact_of
 from tallystick.surfaces.cli.command import Call, command, print_json
 from tallystick.surfaces.cli.options import complete, on_path, option, whose
 from tallystick.surfaces.present.beliefs import EPISODES, history as history_lines, neighbours, page, table
-from tallystick.surfaces.present.events import audit_line, event_line
+from tallystick.surfaces.present.events import audit_line, event_line, is_more
 from tallystick.surfaces.present.names import DOORS, ago, count, read_moment, short_path, size, when
 from tallystick.surfaces.present.text import bad, bold, dim, good, row, short, shown, warn
 
@@ -185,7 +185,7 @@ def _belief(
 def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, audit: bool) -> None:
     """From event SEQ on, or all. Prints a line each: number, time, by whom, kind, and a summary. With --json, an array;
     with --follow as well, or with --jsonl, an object per line. With --audit, an act per line: number, time, by whom,
-    what, to what, and its outcome; `tallystick ledger prove SEQ` proves it.
+    what, to what, and its outcome; `tallystick ledger prove SEQ` proves it. An undo is one line; --json has its events.
     """
     with call.memory(read_only=True) as memory:
         events = _chosen(memory, start or 0, last, op, follow, audit)
@@ -201,12 +201,19 @@ def log(call: Call, start: int | None, follow: bool, last: int | None, op: str, 
             click.echo("[]" if between == "[" else "]")
         else:
             room = max(len(str(memory.ledger.size)), 4)
-            while some := list(islice(events, 1 if follow else _AT_ONCE)):
-                click.echo("\n".join(
-                    audit_line(event, room) if isinstance(event, AuditLine)
-                    else event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))
-                    for event in some
-                ))  # fmt: skip
+            lines = _lines(memory, events, room)
+            while some := list(islice(lines, 1 if follow else _AT_ONCE)):
+                click.echo("\n".join(some))
+
+
+def _lines(memory: Memory, events: Iterator[Listed], room: int) -> Iterator[str]:
+    before: Event | None = None
+    for event in events:
+        if isinstance(event, AuditLine):
+            yield audit_line(event, room)
+        elif not is_more(event, before):
+            yield event_line(event, memory.get, room, is_doubted=memory.ledger.is_doubted(event.seq))
+        before = event if isinstance(event, Event) else None
 
 
 def _chosen(memory: Memory, start: int, last: int | None, op: str, follow: bool, audit: bool) -> Iterator[Listed]:

@@ -21,12 +21,14 @@ DAILY = (
     Entry("recall", "Find what was remembered, best answer first"),
     Entry("revise", "Replace a belief with a better version; history stays", "write"),
     Entry("forget", "Hide beliefs from recall; history stays", "write"),
+    Entry("undo", "Undo the last change, or a named one; history stays", "changes"),
     Entry("erase", "Destroy the words of beliefs or episodes; the proof stays", "write"),
 )
 LOOK = (
     Entry("status", "Show the state of a memory", "look"),
     Entry("show", "List current beliefs, or show one", "look"),
     Entry("log", "List events, oldest first", "look"),
+    Entry("diff", "Show what changed between two moments", "changes"),
     Entry("pages", "List, read or search pages"),
 )
 DECIDE = (
@@ -63,7 +65,7 @@ SPECIALIST = (
     Entry("clean", "Hide all beliefs and pages; history stays", "write"),
     Entry("relate", "Record how two memories are related", "write"),
     Entry("paths", "Show, branch and merge the paths of a conversation"),
-    Entry("graph", "Show entities and their relations; import, export and merge them"),
+    Entry("graph", "Show entities and their relations; merge, split, import and export them"),
     Entry("store", "Manage a stand-alone graph workspace, without a memory"),
 )
 LEDGER = (
@@ -88,9 +90,11 @@ GRAPH = (
     Entry("show", "Show an entity and its relations"),
     Entry("export", "Export the graph as one envelope, the same bytes each time"),
     Entry("import", "Import a graph, all or nothing"),
-    Entry("same", "List likely duplicates and proposed merges"),
-    Entry("merge", "Merge one node into another; it can be undone"),
+    Entry("same", "Find likely duplicates, and ask whether they are one"),
+    Entry("merge", "Make one entity part of another; it can be undone"),
     Entry("unmerge", "Undo a merge"),
+    Entry("split", "Move beliefs about one entity to another or a new one"),
+    Entry("refile", "File old statements by today's rules; it can be undone"),
 )
 PATHS = (
     Entry("branch", "Start a path from another one"),
@@ -109,7 +113,8 @@ _SIMILAR = 0.7  # how alike two words are before one is taken for the other; `fr
 
 _OTHER_WORDS = {  # what people who know other programs type first, by what it is called here
     "remember": "add save note", "recall": "search find query ask", "show": "get list ls cat",
-    "forget": "delete remove rm", "revise": "edit update change", "recall --frame": "frame",
+    "forget": "delete remove rm", "undo": "revert rollback redo", "diff": "changes compare",
+    "revise": "edit update change", "recall --frame": "frame",
     "show NAME --history": "history", "log": "timeline", "serve": "server web", "connect": "install setup",
     "ledger verify": "verify", "ledger checkpoint": "checkpoint", "ledger prove": "prove", "pages": "page",
     "check": "doctor", "--help": "help", "--version": "version", "--help-all": "completion",

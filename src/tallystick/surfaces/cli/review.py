@@ -13,7 +13,8 @@ from tallystick.records.fields import TRUST
 from tallystick.records.policy import BELIEF, SAME, Policy
 from tallystick.surfaces.cli.command import Call, check_usage, command
 from tallystick.surfaces.cli.options import complete_entity, complete_review, option, whose
-from tallystick.surfaces.present.names import count, counts, read_moment, when
+from tallystick.surfaces.present.changes import hint
+from tallystick.surfaces.present.names import count, counts, read_moment, short_id, when
 from tallystick.surfaces.present.reviews import page, table
 from tallystick.surfaces.present.text import bold, column, dim, outcome, row, short, shown, warn
 
@@ -163,8 +164,10 @@ def _decide(
             each = memory.reviews.approve(each.id, reason=reason, digest=each.digest)
         else:
             each = memory.reviews.reject(each.id, reason=reason)
-        done = outcome(each.status.capitalize(), each.id[-6:])
-        return each.to_dict(), f"{done}{dim(':')} {shown(each.action.label)}"
+        done = f"{outcome(each.status.capitalize(), each.id[-6:])}{dim(':')} {shown(each.action.label)}"
+        is_undoable = each.action.noun == BELIEF and each.action.kind != "erase" and bool(each.action.target)
+        is_changed = is_undoable and (approve or each.action.kind == "trust")
+        return each.to_dict(), done + (dim(". ") + hint(short_id(each.action.target[0])) if is_changed else "")
 
     done = call.one_by_one(chosen, decide)
     found = [value for value, _ in done]

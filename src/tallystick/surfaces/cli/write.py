@@ -16,6 +16,7 @@ from tallystick.surfaces.cli import options as shared
 from tallystick.surfaces.cli.command import Call, command, waiting
 from tallystick.surfaces.cli.options import complete, given, lines_of, option, text_from, text_or_input
 from tallystick.surfaces.present.beliefs import DONE, related, remembered, table
+from tallystick.surfaces.present.changes import hint
 from tallystick.surfaces.present.names import ago, count, counts, episode_named, handle, short_id, their
 from tallystick.surfaces.present.text import bold, cells, dim, outcome, short, shown, warn, width
 
@@ -74,6 +75,8 @@ def remember(call: Call, /, text: tuple[str, ...], keep_secrets: bool, by_line: 
         answer = belief.answer
         assert answer is not None  # `remember` always gives one
         done, more = DONE[answer.what], related(answer, called)
+        if answer.what in ("corrected", "revised"):
+            more.append(hint(short_id(belief.id)))
         line = remembered(done, handle(belief.key), memory.place, is_new=is_new, page=page, more=more)
         call.answer({**found[0], "answer": answer.to_dict()}, [line])
 
@@ -160,8 +163,9 @@ def revise(call: Call, /, name: str, text: tuple[str, ...], reason: str, keep_se
         if _is_quarantined(memory, belief):
             why = f"quarantined, as {belief.trust} stated it, until a person approves it"
             call.note(f"tallystick: {why}: tallystick review")
-    verb = "Nothing to change in" if before and before.seq == belief.seq else "Revised"
-    call.answer({**belief.to_dict(), "masked": masked}, [outcome(verb, handle(belief.key), belief.text)])
+    is_same = before is not None and before.seq == belief.seq
+    line = outcome("Nothing to change in" if is_same else "Revised", handle(belief.key), belief.text)
+    call.answer({**belief.to_dict(), "masked": masked}, [line] if is_same else [line, hint(short_id(belief.id))])
 
 
 @command("relate", 'tallystick relate ana-tea ana-sleep "is because of"', "tallystick relate ana-tea ana-sleep ''")
@@ -213,19 +217,23 @@ def forget(call: Call, names: tuple[str, ...], reason: str, withdraw: bool, path
             retraction = None
             if episodes:
                 retraction = memory.episodes.retract(*episodes.values(), reason=reason, withdraw=withdraw)
-    found = [belief.to_dict() for belief, _ in beliefs]
+    found = [belief.to_dict() for belief, *_ in beliefs]
     value = found if retraction is None else {"beliefs": found, **retraction.to_dict()}
-    call.answer(value, [*(line for _, line in beliefs), *(_retracted(retraction) if retraction else ())])
+    lines = [*(line for _, line, _ in beliefs), *(_retracted(retraction) if retraction else ())]
+    fresh = [belief.id for belief, _, is_new in beliefs if is_new] + list(episodes.values())
+    call.answer(value, [*lines, *(hint(short_id(name)) for name in fresh[:1])])
 
 
-def _forget(memory: Memory, name: str, reason: str, path: str) -> tuple[Belief, str]:
+def _forget(memory: Memory, name: str, reason: str, path: str) -> tuple[Belief, str, bool]:
+    """The belief, the line about it, and whether it was not forgotten before."""
     before = memory.get(name, path=path)
     belief = memory.forget(name, reason=reason, path=path)
     assert isinstance(belief, Belief)  # episodes go another way
     if before is None or before.seq != belief.seq:
-        return belief, outcome("Forgot", handle(belief.key), belief.text)
+        return belief, outcome("Forgot", handle(belief.key), belief.text), True
     name, already = shown(handle(belief.key)), f"was already forgotten, {ago(belief.at)}"
-    return belief, f"{bold(name)} {dim(already + ':')} {short(belief.text, width() - cells(f'{name} {already}: '))}"
+    words = short(belief.text, width() - cells(f"{name} {already}: "))
+    return belief, f"{bold(name)} {dim(already + ':')} {words}", False
 
 
 def _retracted(retraction: Retraction) -> Iterator[str]:

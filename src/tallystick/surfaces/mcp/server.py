@@ -291,7 +291,8 @@ _ACTIONS = {
     "erase": "erase the words of", "trust": "trust", "activate": "activate again", "reinforce": "count as helpful",
     "promote": "promote to a belief", "merge": "merge", "page.compact": "compact the page with",
     "path.merge": "merge the path", "path.abandon": "abandon the path", "path.compact": "compact the path",
-    "path.reopen": "reopen the path",
+    "path.reopen": "reopen the path", "change.undo": "undo a change of", "graph.merge": "merge two entities",
+    "graph.split": "file under another entity",
 }  # fmt: skip
 _REASON = "answered in a client's dialog"
 _VISIBLE = ("text", "user", "trust", "keep_secrets", "seen")  # fields that need no line of their own

@@ -13,7 +13,8 @@ DONE = {"new": "Remembered", "known": "Already known as", "corrected": "Correcte
 EPISODES = 5  # the last ones of a fact
 STEPS = {
     "belief.put/1": "remembered", "belief.supersede/1": "revised", "belief.tombstone/1": "forgotten",
-    "belief.invalidate/1": "invalidated",
+    "belief.invalidate/1": "invalidated", "review.answer/1": "approved", "page.rename/1": "renamed",
+    "graph.merge/1": "merged",
 }  # fmt: skip
 
 

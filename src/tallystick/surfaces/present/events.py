@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 from tallystick.records.audit import APPLIED, AuditLine
 from tallystick.records.belief import Belief
-from tallystick.records.event import Event
+from tallystick.records.event import UNDOES, Event
 from tallystick.records.page import NOTES
 from tallystick.records.path import MAIN
+from tallystick.records.policy import CHANGE, GRAPH
+from tallystick.records.review import Action
 from tallystick.records.times import Span, named
 from tallystick.surfaces.present.names import count, handle, short_id, their, when
 from tallystick.surfaces.present.text import bold, cells, dim, short, width
@@ -35,7 +37,8 @@ def event_line(event: Event, find: Find, seq_width: int = 4, *, is_doubted: bool
     """The line of an event. `find` gives the belief that it refers to; `?` marks a doubted time."""
     mark = "?" if is_doubted else " "
     left = f"{event.seq:>{seq_width}}  {when(event.ts)}{mark} {short(event.by, 40):<{_BY_WIDTH}}  "
-    kind = f"{short(event.op.partition('/')[0], 40):<{_OP_WIDTH}}  "
+    op = "undo" if event.body and UNDOES in event.body else event.op.partition("/")[0]
+    kind = f"{short(op, 40):<{_OP_WIDTH}}  "
     name, words, is_said, who = event_summary(event, find, max(width() - cells(left) - cells(kind), 20))
     who = f"{who}: " if who else ""
     return dim(left) + kind + (f"{dim(name)}  " if name else "") + (words if is_said else dim(who + words))
@@ -59,10 +62,24 @@ def audit_line(act: AuditLine, seq_width: int = 4) -> str:
     return dim(left) + verb + paint(outcome) + dim(short(subject, room))
 
 
+def is_more(event: Event, before: Event | None) -> bool:
+    """True if an event is part of the undo that the one before it is part of: a list shows an undo once."""
+    mark, known = (each.body.get(UNDOES) if each and each.body else None for each in (event, before))
+    return before is not None and bool(mark) and mark == known and before.seq == event.seq - 1
+
+
 def event_summary(event: Event, find: Find, room: int) -> EventSummary:
     """An event in words, in at most `room` cells, without colours."""
     if event.body is None:
         return EventSummary("", "(erased)")
+    if mark := event.body.get(UNDOES):
+        body = {name: value for name, value in event.body.items() if name not in (UNDOES, "reason")}
+        if isinstance(stated := body.get("belief"), dict):
+            body["belief"] = {name: value for name, value in stated.items() if name != "reason"}
+        why = str((stated or event.body).get("reason", "")).partition(": ")[2]  # after what it undoes
+        begun = f"event {mark['seq']}: " + (f"({short(why, room // 3)}) " if why else "")
+        found = event_summary(event._replace(body=body), find, room - cells(begun))
+        return found._replace(words=begun + found.words)
     if event.op.startswith("belief."):
         return _of_belief(event.body, find, room)
     if event.op == "episode.put/1" and isinstance(episode := event.body.get("episode"), dict):
@@ -132,8 +149,11 @@ def _ask(body: Body) -> str:
     asker = action.get("trust", "human")
     if action["kind"] == "trust":
         return f"{_review(body)}: is {names} to be trusted, which {asker} stated?"
-    what = f"the path {action['path']}" if action.get("noun") == "path" else names
-    return f"{_review(body)}: may {asker} {action['kind']} {what}?"
+    if action.get("noun") == "path":
+        names = f"the path {action['path']}"
+    elif action.get("noun") in (CHANGE, GRAPH):
+        return f"{_review(body)}: may {asker} {Action.from_body(action).label}?"
+    return f"{_review(body)}: may {asker} {action['kind']} {names}?"
 
 
 def _refuse(body: Body) -> str:
@@ -202,6 +222,7 @@ _WORDS: dict[str, Callable[[Body], str]] = {
     f"{_few(body['step']['source_episode_ids'])}: {body['why']}",
     "episode.fade/1": lambda body: f"{_few(body['ids'])} left recall{_why(body)}",
     "episode.retract/1": lambda body: f"{_few(body['ids'])} retracted{_why(body)}",
+    "episode.restore/1": lambda body: f"{_few(body['ids'])} restored{_why(body)}",
     "erase/1": lambda body: f"{count(len(body['lines']), 'event')} lost {their(len(body['lines']))} words",
     "erase.done/1": _erased,
     "frame.drop/1": lambda body: f"the frame {body['name']} is dropped",

@@ -5,12 +5,14 @@ Proposed words are shown like all stored text: the terminal obeys nothing in the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, NamedTuple
 
 import click
 
 from tallystick.records.belief import OWNER, Belief
 from tallystick.records.page import NOTES
+from tallystick.records.policy import CHANGE, GRAPH
 from tallystick.records.review import Review
 from tallystick.surfaces.present.diff import word_diff
 from tallystick.surfaces.present.names import ago, handle, when
@@ -21,7 +23,7 @@ ASKS = {
     "erase": "Destroy the words of", "trust": "Trust", "activate": "Activate again", "reinforce": "Count as helpful",
     "promote": "Promote to a fact", "merge": "Merge", "page.compact": "Compact the page about",
     "path.merge": "Merge the path", "path.abandon": "Abandon the path", "path.compact": "Compact the path",
-    "path.reopen": "Reopen the path",
+    "path.reopen": "Reopen the path", "change.undo": "Undo", "graph.merge": "Merge", "graph.split": "Move from",
 }  # fmt: skip
 GONE = "!"  # the mark of what no longer exists
 
@@ -36,7 +38,7 @@ def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
     """A line for each review: its short id, the action and its belief, who asks, the words."""
     asked: list[str] = []
     for review, found in reviews:
-        several = review.action.kind in ("erase", "merge", "reinforce") and len(found) > 1
+        several = review.action.kind in ("erase", "merge", "reinforce", "split", "undo") and len(found) > 1
         more = f" and {len(found) - 1} more" if several else ""
         what = f"{review.action.label.split()[0]} {_name(review, found)}{more}"
         asked.append(short(review.action.label, 40) if review.action.noun == "path" else what)
@@ -45,6 +47,7 @@ def table(reviews: Sequence[tuple[Review, Found]]) -> Iterator[str]:
         who = review.action.trust.ljust(6) + (f"  {review.status:<8}" if has_status else "")
         new = review.action.changes.get("text")
         words = new if isinstance(new, str) else found[0].text if found and found[0] else ""
+        words = words or "; ".join(review.action.changes.get("reasons", ()))
         used = 6 + 2 + cells(what) + 2 + len(who) + 2
         yield f"{dim(shown(review.id[-6:]))}  {what}  {dim(who)}  {short(words, width() - used)}"
 
@@ -53,6 +56,11 @@ def _name(review: Review, found: Found) -> str:
     belief, action = found[0] if found else None, review.action
     if action.noun == "path":
         return short(action.path, 40)
+    if action.noun == CHANGE:
+        return f"event {action.changes['seq']}"
+    if action.noun == GRAPH:
+        one, to, other = ("node", "into", "into") if action.kind == "merge" else ("entity", "to", "to")
+        return f"{short(action.changes[one], 40)} {to} {short(action.changes[other], 40)}"
     if belief and action.cell == "page.compact":
         return short(belief.about or NOTES, 24)
     if belief:
@@ -98,6 +106,9 @@ def _rows(review: Review) -> Iterator[tuple[str, str | list[str]]]:
     yield "review", [shown(review.id), warn(status) if review.is_open else status]
     if review.marker and review.status == "waiting":
         yield "approved", shown(f"by {review.granted_by}, once, until {when(review.expires)}")
+    if action.cell == "graph.merge" and review.is_open:
+        names = " ".join(quote(action.changes[each]) for each in ("node", "into"))
+        yield "preview", dim(shown(f"tallystick graph merge {names} --dry-run"))
     yield "asked by", shown(f"{action.trust} ({action.by})")
     yield "because", short(action.reason, 400)
     yield "approval", shown(review.why)
@@ -125,6 +136,8 @@ def pieces(review: Review, found: Found) -> Iterator[Piece]:
     kind, first = review.action.kind, found[0] if found else None
     if review.action.noun == "path":
         yield from _of_path(review, found)
+    elif review.action.noun in (CHANGE, GRAPH):
+        yield from (Piece("~", _text(belief)) for belief in found)
     elif not review.action.target:
         yield from _statement(review.action.changes)
     elif first is None:

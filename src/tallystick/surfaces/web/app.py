@@ -12,7 +12,18 @@ from starlette.routing import BaseRoute, Route
 from tallystick.records.errors import TallystickError
 from tallystick.surfaces.server.guard import allowed
 from tallystick.surfaces.server.worker import MemoryWorker
-from tallystick.surfaces.web import belief, graph, home, integrity, pages, reviews, search, timeline
+from tallystick.surfaces.web import (
+    belief,
+    changes,
+    entities,
+    graph,
+    home,
+    integrity,
+    pages,
+    reviews,
+    search,
+    timeline,
+)
 from tallystick.surfaces.web.render import page_status, render, unsaved
 
 _GET = {  # a key may contain a slash
@@ -20,14 +31,16 @@ _GET = {  # a key may contain a slash
     "/episodes/{name:path}": belief.show_episode, "/beliefs/{name:path}": belief.show,
     "/timeline": timeline.list_events, "/timeline/{seq}": timeline.show,
     "/timeline/{seq}/proof.txt": timeline.proof_file, "/graph": graph.show, "/reviews": reviews.list_reviews,
-    "/reviews/{name}": reviews.show, "/integrity": integrity.show,
+    "/reviews/{name}": reviews.show, "/integrity": integrity.show, "/changes": changes.show, "/undo": changes.preview,
+    "/merge": entities.merge, "/split": entities.split,
 }  # fmt: skip
 _POST = {
     "/": home.remember, "/search/outcome": search.report_outcome, "/pages": pages.create, "/pages/{name}": pages.act,
     "/beliefs/{name:path}": belief.act, "/timeline/{seq}/sign": timeline.sign,
     "/reviews/{name}/approve": reviews.answer, "/reviews/{name}/reject": reviews.answer,
     "/integrity/verify": integrity.look, "/integrity/check": integrity.look, "/integrity/backup": integrity.backup,
-    "/integrity/checkpoint": integrity.checkpoint,
+    "/integrity/checkpoint": integrity.checkpoint, "/undo": changes.undo, "/merge": entities.merge,
+    "/split": entities.split,
 }  # fmt: skip
 _ROUTES = [
     Route(path, handle, methods=[method])

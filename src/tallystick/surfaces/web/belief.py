@@ -28,7 +28,15 @@ from tallystick.surfaces.present.diff import Piece
 from tallystick.surfaces.present.text import one_line, visible_lines
 from tallystick.surfaces.web.filters import diff, segment
 from tallystick.surfaces.web.markdown import html
-from tallystick.surfaces.web.render import page_of, page_status, read_form, redirect, render, with_memory
+from tallystick.surfaces.web.render import (
+    page_of,
+    page_status,
+    page_titles,
+    read_form,
+    redirect,
+    render,
+    with_memory,
+)
 
 Change = Callable[["Memory", str, str, str], str]  # version, text, reason; returns the id of the current version
 
@@ -61,7 +69,8 @@ async def show(request: Request) -> Response:
     found = await with_memory(request, lambda memory: _view(memory, name, query.get("path", "")))
     if isinstance(found, str):
         return redirect(f"/episodes/{segment(found)}")
-    return render(request, "belief.html", it=found, done=DONE.get(query.get("done", ""), ""))
+    done, undo = done_in(query)
+    return render(request, "belief.html", it=found, done=done, undo=undo)
 
 
 async def act(request: Request) -> Response:
@@ -79,7 +88,13 @@ async def act(request: Request) -> Response:
     if action not in ("forget", "helped", "misled"):
         raise Refused("unknown action for a belief; reload its page and try again")
     done = await with_memory(request, work)
-    return redirect(f"/beliefs/{segment(version)}?done={done}")
+    more = f"&undo={segment(version)}" if done == "forgotten" else ""
+    return redirect(f"/beliefs/{segment(version)}?done={done}{more}")
+
+
+def done_in(query: Mapping[str, str]) -> tuple[str, str]:
+    """What was done, for a notice, and the name of the change, to undo it."""
+    return DONE.get(query.get("done", ""), ""), query.get("undo", "")
 
 
 def _change(memory: Memory, version: str, text: str, reason: str) -> str:
@@ -97,10 +112,12 @@ def _view(memory: Memory, name: str, path: str) -> dict[str, Any] | str:
         raise NotFound(f"no belief named {name[:80]!r}; try the search")
     versions, answer = memory.history(belief.id, path=path), memory.similar(belief.id, path=path)
     withheld = memory.withheld(belief.id, path=path) if belief.is_held else None
+    page = "" if belief.path else page_of(memory, belief.about)
     contradicted = [memory.show(each, path=path) for each in answer.contradicts]
     return {
         "belief": belief, "html": html(belief.text), "status": STANDING.get(belief.status, belief.status),
-        "withheld": withheld.why if withheld else "", "page": "" if belief.path else page_of(memory, belief.about),
+        "withheld": withheld.why if withheld else "", "page": page,
+        "title": page_titles(memory).get(page, belief.about),
         "reasons": list(_reasons(memory.why(belief.id, path=path))),
         "dependents": memory.dependents(belief.id, path=path)[:_LIMIT], "steps": list(islice(_steps(versions), _LIMIT)),
         "versions": len(versions), "sources": list(_sources(memory, belief)),
@@ -198,7 +215,8 @@ async def revise(request: Request, form: Mapping[str, str], change: Change, *, p
         except (Moved, Refused, Busy) as error:
             return _retry(memory, Draft(version, text, reason, "", str(error)), error, page), error
         done = "same" if newest == version else "masked" if memory.masked else "changed"
-        return f"{_address(newest, page)}?done={done}" + (f"#entry-{segment(newest)}" if page else "")
+        query = f"?done={done}" + ("" if done == "same" else f"&undo={segment(newest)}")
+        return _address(newest, page) + query + (f"#entry-{segment(newest)}" if page else "")
 
     outcome = await with_memory(request, work)
     if isinstance(outcome, str):

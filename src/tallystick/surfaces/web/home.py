@@ -22,7 +22,17 @@ from tallystick.surfaces.present.beliefs import DONE
 from tallystick.surfaces.present.names import day_name, day_of
 from tallystick.surfaces.present.reviews import asks
 from tallystick.surfaces.web.filters import words
-from tallystick.surfaces.web.render import command_for, page_of, page_status, read_form, redirect, render, with_memory
+from tallystick.surfaces.web.render import (
+    command_for,
+    page_of,
+    page_status,
+    page_titles,
+    read_form,
+    redirect,
+    render,
+    suggested,
+    with_memory,
+)
 
 _NAMED = 5  # beliefs that the answer to a form names
 _LINES = 12  # of what was learned recently
@@ -60,11 +70,12 @@ def _page(
 
 
 def _view(memory: Memory, query: Query) -> dict[str, Any]:
-    status, days = memory.status(), _recent(memory)
+    status, days, titles = memory.status(), _recent(memory), page_titles(memory)
     return {
         "status": status, "days": days, "reviews": [_review(memory, each.id) for each in status.reviews],
         "first": [command_for(memory, each, takes_user=each != "connect") for each in _FIRST],
         "is_new": not (days or status.beliefs or status.episodes or status.trouble), "answer": _answer(memory, query),
+        "titles": titles, "suggested": suggested(titles),
     }  # fmt: skip
 
 
@@ -149,12 +160,14 @@ def _recent(memory: Memory) -> list[tuple[str, list[Learned]]]:
 
 
 def _newest(memory: Memory) -> Iterator[Learned]:
-    keys, gone = set[str](), set[str]()
+    keys, gone, restored = set[str](), set[str](), set[str]()
     for event in _backwards(memory):
         if event.body is None:
             continue
-        if event.op in ("episode.retract/1", "episode.fade/1"):
-            gone.update(event.body["ids"])
+        if event.op == "episode.restore/1":
+            restored.update(event.body["ids"])
+        elif event.op in ("episode.retract/1", "episode.fade/1"):
+            gone.update(set(event.body["ids"]) - restored)
         elif event.op == "episode.put/1":
             if event.id not in gone and not event.body["episode"].get("path"):
                 turn = Episode.of(event)

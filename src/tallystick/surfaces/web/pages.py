@@ -28,7 +28,7 @@ from tallystick.records.page import PageEntry, PageInfo, PageText
 from tallystick.surfaces.present.diff import Piece
 from tallystick.surfaces.present.names import called, page_name, resolved
 from tallystick.surfaces.present.text import visible_lines
-from tallystick.surfaces.web.belief import DONE, draft_form, forget, new_draft, revise
+from tallystick.surfaces.web.belief import DONE, done_in, draft_form, forget, new_draft, revise
 from tallystick.surfaces.web.filters import diff, segment
 from tallystick.surfaces.web.markdown import all_html
 from tallystick.surfaces.web.render import page_status, read_form, redirect, render, with_memory
@@ -67,6 +67,7 @@ def _overview(memory: Memory, words: str) -> dict[str, Any]:
         "words": words, "groups": groups,
         "archived": [(name, info) for name, info in found if info.status != "active"][:_PAGES],
         "matches": [(called(entry), entry) for entry in entries],
+        "titles": {called(info): info.title for info in infos},
         "is_empty": not any(info.entry_count for info in infos), "seq": seq, "kinds": _KINDS,
     }  # fmt: skip
 
@@ -109,15 +110,17 @@ async def show(request: Request) -> Response:
     page = await with_memory(request, lambda memory: _view(memory, resolved(memory, name), earlier, before))
     if "file" in query:
         return render(request, "page_file.html", page=page)
-    return _page(request, page, done=DONE.get(query.get("done", ""), ""))
+    done, undo = done_in(query)
+    return _page(request, page, done=done, undo=undo)
 
 
 def _page(
-    request: Request, page: dict[str, Any], *, done: str = "", error: str = "", typed: Mapping[str, str] | None = None,
-    status: int = 200,
+    request: Request, page: dict[str, Any], *, done: str = "", undo: str = "", error: str = "",
+    typed: Mapping[str, str] | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     return render(
-        request, "page.html", status=status, page=page, done=done, error=error, typed=typed or {}, once=token_hex(8)
+        request, "page.html", status=status, page=page, done=done, undo=undo, error=error, typed=typed or {},
+        once=token_hex(8),
     )  # fmt: skip
 
 
@@ -189,7 +192,8 @@ async def act(request: Request) -> Response:
     if action not in ("archive", "activate", "forget"):
         raise Refused("unknown action for a page; reload it and try again")
     done = await with_memory(request, work)
-    return redirect(f"/pages/{segment(name)}?done={done}")
+    more = f"&undo={segment(form['version'])}" if done == "forgotten" else ""
+    return redirect(f"/pages/{segment(name)}?done={done}{more}")
 
 
 async def _add(request: Request, name: str, form: Mapping[str, str]) -> Response:

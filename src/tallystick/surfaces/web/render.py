@@ -4,7 +4,8 @@ All stored text goes through the template's escaping: nothing here or in a templ
 `web/markdown` made of it. A form is accepted only with the CSRF token of its session.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hmac import compare_digest
 from http import HTTPStatus
@@ -21,6 +22,7 @@ from tallystick.memory.memory import Memory
 from tallystick.memory.settings import locate
 from tallystick.records.belief import OWNER
 from tallystick.records.errors import Damaged, Refused, TallystickError
+from tallystick.surfaces.present.names import called
 from tallystick.surfaces.server.guard import status_of
 from tallystick.surfaces.server.worker import MemoryWorker
 from tallystick.surfaces.web.filters import FILTERS
@@ -34,6 +36,7 @@ PAGES = (  # the navigation, in this order
 )  # fmt: skip
 TYPED = {"text": "Text", "name": "Name", "about": "About", "tags": "Tags", "reason": "Reason"}  # by a person
 _FIELDS = 200  # of a form
+_SUGGESTED = 500  # entities
 _DIGITS = 16  # of an event's number
 
 
@@ -86,6 +89,21 @@ def page_of(memory: Memory, about: str) -> str:
     except Damaged:
         return ""
     return name.rpartition("/")[2].removesuffix(".md")
+
+
+def page_titles(memory: Memory) -> dict[str, str]:
+    """The title of each active page, by the page's name; empty if the memory is damaged."""
+    try:
+        return {called(info): info.title for info in memory.pages.list()}
+    except Damaged:
+        return {}
+
+
+def suggested(titles: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What a field about an entity suggests: its title; where several have that, the page's name and the title."""
+    several = Counter(title.casefold() for title in titles.values())
+    found = [(title, "") if several[title.casefold()] == 1 else (name, title) for name, title in titles.items()]
+    return sorted(found, key=lambda each: each[0].casefold())[:_SUGGESTED]
 
 
 # -- forms -------------------------------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ _DONE = {
     "page.compact": "The page was compacted.", "path.merge": "The path was merged.",
     "path.abandon": "The path was abandoned. It can be reopened.",
     "path.compact": "The path was compacted. It can be reopened.", "path.reopen": "The path is open again.",
+    "change.undo": "It was undone.", "graph.merge": "They are one now. The merge can be undone.",
+    "graph.split": "The beliefs are about another entity now. The split can be undone.",
 }  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from tallystick.records.errors import Refused, TallystickError
 from tallystick.surfaces.present.names import read_moment
 from tallystick.surfaces.server.guard import status_of
 from tallystick.surfaces.web.filters import words
-from tallystick.surfaces.web.render import page_of, read_form, redirect, render, with_memory
+from tallystick.surfaces.web.render import page_of, page_titles, read_form, redirect, render, with_memory
 
 _FILTERS = ("session", "agent", "kind", "tag")
 _FIELDS = ("q", "frame", "budget", "at", "when", *_FILTERS)
@@ -143,6 +143,7 @@ def _results(memory: Memory, form: SearchForm, *, error: str = "") -> dict[str, 
     return {
         "form": form, "place": _place(memory, form.moment),
         "frames": [(frame.name, frame.token_budget) for frame in memory.frames], "recalled": recalled, "framed": framed,
+        "titles": page_titles(memory) if hits else {},
         "pages": {about: page_of(memory, about) for about in {hit.about for hit in hits if hit.what == "belief"}},
         "error": error,
     }  # fmt: skip

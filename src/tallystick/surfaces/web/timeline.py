@@ -11,7 +11,7 @@ this folder.
 """
 
 from collections.abc import Mapping
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,11 +19,12 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from tallystick.memory.core.changes import can_be_undone
 from tallystick.memory.memory import Memory
 from tallystick.records.errors import NotFound, Refused, TallystickError
-from tallystick.records.event import Event
+from tallystick.records.event import UNDOES, Event
 from tallystick.surfaces.present.beliefs import STEPS
-from tallystick.surfaces.present.events import EventSummary, event_summary
+from tallystick.surfaces.present.events import EventSummary, event_summary, is_more
 from tallystick.surfaces.present.names import day_name, day_of, short_id
 from tallystick.surfaces.present.text import short, shown_in_json
 from tallystick.surfaces.web.filters import client, segment
@@ -44,6 +45,7 @@ KINDS = {  # the first part of an event's name, and what it is called on the pag
 }  # fmt: skip
 _VERBS = STEPS | {
     "episode.put/1": "observed", "episode.fade/1": "archived", "episode.retract/1": "retracted",
+    "episode.restore/1": "restored",
     "outcome.put/1": "outcome", "relation.put/1": "related",
     "rule.put/1": "rule set", "rule.drop/1": "rule dropped", "rule.ran/1": "rule ran", "rule.found/1": "rule found",
     "delta.noop/1": "nothing new", "frame.put/1": "frame set", "frame.drop/1": "frame dropped",
@@ -66,6 +68,12 @@ _TONES = {  # the colours of their chips
     "review.ask/1": "warn", "review.refuse/1": "bad", "erase/1": "bad", "ledger.torn/1": "bad",
     "ledger.restore/1": "bad", "ledger.repair/1": "bad",
 }  # fmt: skip
+
+_DONE = {
+    "undone": "Undone. This is the event that did it; it can be undone too.",
+    "merged": "Merged. Every name of either leads to the one entity now. This is the event that did it.",
+    "split": "Moved. This is the event that did it.",
+}
 
 
 async def list_events(request: Request) -> Response:
@@ -94,7 +102,8 @@ def _timeline(memory: Memory, filters: Mapping[str, str], before: int | None, af
         before=before, after=after, limit=_AT_ONCE, op=kind, by=filters["source"], session=filters["session"],
         agent=filters["agent"],
     )  # fmt: skip
-    days = groupby((in_words(memory, event) for event in page.events), key=lambda line: day_of(line["event"].ts))
+    events = [each for each, before in zip_longest(page.events, page.events[1:]) if not is_more(each, before)]
+    days = groupby((in_words(memory, event) for event in events), key=lambda line: day_of(line["event"].ts))
     return {
         "days": [(day_name(day), list(lines)) for day, lines in days],
         "size": memory.ledger.size,
@@ -118,7 +127,7 @@ def in_words(memory: Memory, event: Event, room: int = _LINE) -> dict[str, Any]:
     name, words, *_ = _summary(memory, event, room)
     return {
         "event": event,
-        "verb": _VERBS.get(event.op) or event.op.partition("/")[0].replace(".", " "),
+        "verb": "undid" if UNDOES in body else _VERBS.get(event.op) or event.op.partition("/")[0].replace(".", " "),
         "tone": _TONES.get(event.op, ""),
         "name": name,
         "words": words,
@@ -127,6 +136,7 @@ def in_words(memory: Memory, event: Event, room: int = _LINE) -> dict[str, Any]:
         "session": str((stated or {}).get("session", "")),
         "agent": str((stated or {}).get("agent", "")),
         "address": _subject(memory, event),
+        "may_undo": bool(body) and memory.writable and can_be_undone(event),
     }
 
 
@@ -179,7 +189,8 @@ def _subject(memory: Memory, event: Event) -> str:
 
 async def show(request: Request) -> Response:
     seq = _seq(request)
-    return render(request, "event.html", view=await with_memory(request, lambda memory: _view(memory, seq)))
+    done = _DONE.get(request.query_params.get("done", ""), "")
+    return render(request, "event.html", view=await with_memory(request, lambda memory: _view(memory, seq)), done=done)
 
 
 async def sign(request: Request) -> Response:

@@ -18,7 +18,7 @@ from math import prod
 from tallystick.decide.graph import must_stand_for_themselves
 from tallystick.records.clock import comparable
 from tallystick.records.display import Displayable
-from tallystick.records.entity import name_key
+from tallystick.records.entity import Filing, name_key
 from tallystick.records.errors import Refused
 from tallystick.records.graph.envelope import GraphEnvelope
 from tallystick.records.graph.nodes import MemoryEdge, MemoryNode
@@ -48,10 +48,15 @@ class Likeness(Displayable):
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Displayable):
-    """The result of a merge: done, or only proposed because the score is too low."""
+    """The result of a merge: done, or only proposed because the score is too low.
+
+    In a memory, a proposal is a `review`, and `filing` has the beliefs that are about the other entity then.
+    """
 
     likeness: Likeness
     is_done: bool
+    review: str = ""
+    filing: Filing | None = None
 
 
 def likeness(store: MemoryGraphStore, keep: str, gone: str) -> Likeness:

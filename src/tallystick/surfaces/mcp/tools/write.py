@@ -62,8 +62,12 @@ class RememberResult(Answer):
         marks = " ".join(f"It {mark}." for mark in self.marks or ())
         waits = f"{self.waits}." if self.waits else ""
         head = f"{self.status.capitalize()}: {exactly(self.id)}."
-        was = ["It was:", *fenced(self.was)] if self.was else []
+        was = ["It was:", *fenced(self.was), _undo_with(self.id)] if self.was else []
         return "\n".join((" ".join(filter(None, (head, waits, masked, against, near, marks))), *was))
+
+
+def _undo_with(name: str) -> str:
+    return f"Undo it with review: action undo, id {exactly(name)}."
 
 
 def _remember(context: CallContext, args: RememberArgs) -> RememberResult:
@@ -177,6 +181,8 @@ class Forgot(Answer):
             found += [f"{each.what} {exactly(each.id)}", *fenced(each.text)]
             found += [f"  needs a person's approval: {each.needs_yes}"] if each.needs_yes and not self.done else []
             found += [f"  depend on it, and stay: {' '.join(map(exactly, each.resting))}"] if each.resting else []
+        if self.done and self.going:
+            found.append(_undo_with(self.going[0].id))
         return "\n".join(found)
 
 
@@ -230,14 +236,16 @@ Example: {"ids": ["c4f1a5"], "reason": "she moved away", "confirm": true}""",
 
 
 class ReviewArgs(Args):
-    action: Literal["list", "propose", "withdraw"] = Field(default="list", description="What to do.")
-    id: str | None = maybe("withdraw: which review. list: only this one.")
+    action: Literal["list", "propose", "withdraw", "undo"] = Field(default="list", description="What to do.")
+    id: str | None = maybe(
+        "withdraw: which review. list: only this one. undo: a belief or an event's number; else your last change."
+    )
     kind: Literal["revise", "forget", "invalidate", "promote", "reinforce", "merge", "trust", "erase"] | None = maybe(
         "propose: the action that a person should decide on."
     )
     ids: Names | None = maybe("propose: the beliefs to act on.")
     text: str | None = maybe("propose revise: the new words.")
-    reason: str = Field(default="", description="propose, withdraw: why.")
+    reason: str = Field(default="", description="propose, withdraw, undo: why.")
     path: str = ""
 
 
@@ -255,13 +263,17 @@ class Waiting(BaseModel):
 
 
 class Reviews(Answer):
-    done: str = Field(description="listed, proposed, withdrawn, or applied: the policy needed no approval.")
+    done: str = Field(description="listed, proposed, withdrawn, undone, or applied: the policy needed no approval.")
     reviews: list[Waiting]
-    ids: list[str] | None = maybe("applied: the new versions.")
+    ids: list[str] | None = maybe("applied, undone: the new versions.")
+    event: int | None = maybe("undone: the event that did it, which can be undone too.")
 
     def text(self) -> str:
         if self.done == "applied":
             return f"Done at once: no approval was needed. {' '.join(map(exactly, self.ids or ()))}".strip()
+        if self.done == "undone":
+            again = "" if self.event is None else f" Event {self.event} did it, and can be undone too."
+            return f"Undone.{again} {' '.join(map(exactly, self.ids or ()))}".strip()
         if not self.reviews:
             return "No pending reviews."
         lines = [
@@ -281,8 +293,17 @@ def _review(context: CallContext, args: ReviewArgs) -> Reviews:
         return Reviews(done="withdrawn", reviews=[_waiting(reviews.withdraw(args.id, reason=args.reason))])
     if args.action == "propose":
         return _propose(context.memory, args)
+    if args.action == "undo":
+        undone = context.memory.undo(args.id, reason=args.reason, path=args.path)
+        ids = [each.after.id for each in undone.changes if each.after]
+        return Reviews(done="undone", reviews=[], ids=ids or None, event=undone.seq)
     found = [reviews.get(args.id)] if args.id else reviews.waiting()
     return Reviews(done="listed", reviews=list(map(_waiting, found)))
+
+
+def _undone(_: CallContext, __: ReviewArgs, applied: Applied) -> Reviews:
+    """After a person's approval of an undo."""
+    return Reviews(done="undone", reviews=[], ids=list(applied.ids) or None)
 
 
 def _propose(memory: Memory, args: ReviewArgs) -> Reviews:
@@ -304,17 +325,17 @@ def _waiting(review: Review) -> Waiting:
 
 
 REVIEW = Tool(
-    "review", "Pending reviews",
+    "review", "Pending reviews, and undo",
     """\
-List what needs a person's approval, propose something for a person to decide, or withdraw what you proposed. Call it \
-when the user asks what is pending, or when you want a person to decide something that is not yours to do. You cannot \
-answer a review: a person does, in their client or with `tallystick review`. What needs no approval is done at once \
-when you propose it.
+List what needs a person's approval, propose something for a person to decide, withdraw what you proposed, or undo \
+a change. Call it when the user asks what is pending, when you want a person to decide something that is not yours to \
+do, or when a change was a mistake: undo puts back all that was changed with it. You cannot answer a review: a person \
+does, in their client or with `tallystick review`. What needs no approval is done at once when you propose it.
 
 Gives the reviews: the action, the ids, why it needs approval, and the status of each.
 
 Example: {"action": "propose", "kind": "merge", "ids": ["c4f1a5", "9be012"], "reason": "they say the same"}""",
-    ReviewArgs, Reviews, _review, destroys=True, is_idempotent=True,
+    ReviewArgs, Reviews, _review, destroys=True, after=_undone,
     also=aliases(
         id="review review_id", ids="names beliefs belief memory_ids", reason="because why", text="content",
         action="command op operation", kind="type", path="branch",

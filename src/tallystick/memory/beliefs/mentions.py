@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tallystick.decide.links import links_in
+from tallystick.decide.mentions import links_in
 from tallystick.projections.index import statements as sql
 from tallystick.projections.index.search import Scope
 from tallystick.records.entity import Link
