@@ -40,7 +40,7 @@ LOOKING = (
     ["consolidate", "rule.yaml", "--dry-run"], ["consolidate", "--findings"], ["erase", "tea", "--dry-run"],
     ["import", "notes.md", "--dry-run"], ["graph", "import", "graph.json", "--dry-run"], ["store", "inspect", "ws"],
     ["store", "export", "ws"], ["store", "replay", "ws"], ["store", "diagnose", "ws"], ["connect"],
-    ["settings"],
+    ["settings"], ["diff", "0"], ["diff", "1", "3", "--about", "Ana"], ["undo", "--dry-run"],
     ["connect", "cursor", "--print"], ["store", "approve", "ws", "action.json", "--by", "bob"], ["restore"],
 )  # fmt: skip
 WRITING = (
@@ -58,7 +58,8 @@ WRITING = (
     ["paths", "abandon", "try", "--reason", "no"], ["paths", "compact", "try"],
     ["paths", "reopen", "old", "--reason", "yes"], ["graph", "export", "out.json"],
     ["graph", "import", "graph.json"], ["graph", "merge", "person-anna", "person-ana", "--sure"],
-    ["graph", "unmerge", "person-bo"], ["pages", "person-ana", "--flag"], ["pages", "person-ana", "--path"],
+    ["graph", "unmerge", "person-bo"], ["graph", "split", "person-ana", "tea", "--to", "Lea", "--yes"],
+    ["graph", "refile", "--yes"], ["undo"], ["pages", "person-ana", "--flag"], ["pages", "person-ana", "--path"],
     ["store", "create", "ws2"], ["store", "import", "ws", "graph.json"], ["store", "append", "ws", "events.jsonl"],
     ["store", "replay", "ws", "--write"], ["store", "apply", "ws", "action.json", "--approval", "yes.json"],
     ["connect", "cursor", "--project", "--yes"],

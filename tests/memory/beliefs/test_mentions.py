@@ -79,3 +79,15 @@ def test_a_statement_that_is_not_there_has_no_links(memory):
 def test_hostile_text_is_read_in_no_time(memory):
     for text in ("she " * 400, "田" * 1500, "Maya " * 300, "A." * 700, "'" * 900 + "x"):
         assert len(memory.links(memory.observe(text).source)) <= 2
+
+
+def test_withheld_words_have_no_links(memory, door):
+    web, agent = door("web"), door("agent")
+    belief = web.remember("Maya Lindqvist is late")
+    episode = web.observe("Maya Lindqvist rang")
+    told = memory.remember("Maya Lindqvist rests")
+
+    for pending in (belief.id, episode.source):
+        assert agent.links(pending) == []
+        assert [link.entity for link in memory.links(pending)] == ["person-maya-lindqvist"]
+    assert [link.entity for link in agent.links(told.id)] == ["person-maya-lindqvist"]

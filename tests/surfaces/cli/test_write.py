@@ -93,7 +93,7 @@ def test_forgetting_hides_and_keeps_the_history(tallystick):
     assert done.status == 0
     assert done.out.startswith("1 was already forgotten, just now: one\nForgot 3: three\nUndo with ")
     assert tallystick("show", "1", "--json").json == first
-    of_show = ("related", "marks")
+    of_show = ("related", "marks", "links")
     assert tallystick("forget", "1", "--json").json == [{name: first[name] for name in first if name not in of_show}]
 
 

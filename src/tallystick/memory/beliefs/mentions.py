@@ -22,7 +22,7 @@ class _Said(NamedTuple):
 
 
 def links_of(context: Context, episodes: EpisodeStore, name: str, user: str, path: str) -> list[Link]:
-    """The links of a belief or an episode; NotFound, if there is none of that name.
+    """The links of a belief or an episode; NotFound, if there is none of that name. Withheld words have none.
 
     Whom "she" means may be said by the statement before in the same session, where the index is available.
     """
@@ -31,10 +31,14 @@ def links_of(context: Context, episodes: EpisodeStore, name: str, user: str, pat
         state = folder.state
         if held := state.find(name, user=user, path=path):
             belief, on = held.belief(), held.path
+            version = belief.id
             said, session, seq = _Said(belief.text, belief.about, belief.agent), belief.session, belief.seq
         else:
             episode, on = episodes.get(name, user=user), path
+            version = episode.source
             said, session, seq = _Said(episode.content, "", episode.agent), episode.session, episode.seq
+        if folder.outlet is not None and folder.outlet.reader.withholds(version):
+            return []
         scope = Scope(user, path=on, session=session, now=folder.ledger.now()).on(state.paths)
         before = context.index.glance(lambda file: _before(file, scope, seq)) if session else None
         earlier = links_in(state, before.text, user, on, about=before.about, agent=before.agent) if before else ()

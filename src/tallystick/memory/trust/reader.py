@@ -32,7 +32,7 @@ from tallystick.records import evaluation, recall, schema
 from tallystick.records.audit import AuditLine
 from tallystick.records.belief import Belief, Change, Mark, RememberResult, Undone, Version, Why
 from tallystick.records.display import DisplayList
-from tallystick.records.entity import Filing, Known, NamedEntity, Relation
+from tallystick.records.entity import Filing, Known, Link, NamedEntity, Relation
 from tallystick.records.episode import Episode, Retraction
 from tallystick.records.errors import NotFound, TallystickError
 from tallystick.records.evaluation import Verdicts
@@ -467,9 +467,9 @@ MADE: dict[type, Mapping[str, schema.Kind]] = {  # of records with words of some
 
 OPEN: frozenset[type] = frozenset({  # whose own texts were made here, or written by who is not quarantined
     Answered, Applied, Approval, AuditLine, ChainFile, Change, Compaction, Conflict, Consolidated, ConsolidationRule,
-    Distrust, Erasure, Exported, Filing, Finding, GraphEnvelope, Imported, Kept, Known, LogPage, Malformed, MemoryPath,
-    Merged, NamedEntity, PageInfo, PageText, PendingReview, Policy, Proof, Proposal, Receipt, Relation, RememberResult,
-    Replayed, Report, Retraction, Review, RuleStatus, Skipped, SourceStatus, Span, Status, StoreHealth,
+    Distrust, Erasure, Exported, Filing, Finding, GraphEnvelope, Imported, Kept, Known, Link, LogPage, Malformed,
+    MemoryPath, Merged, NamedEntity, PageInfo, PageText, PendingReview, Policy, Proof, Proposal, Receipt, Relation,
+    RememberResult, Replayed, Report, Retraction, Review, RuleStatus, Skipped, SourceStatus, Span, Status, StoreHealth,
     Synced, TakenIn, Tree, Undone, Verdict, Version, Why, evaluation.KnownQuestion, evaluation.Verdict,
     graph.MemoryEdge, graph.MemoryNode, graph.MemoryProfile, memory_event.MemoryEvent, merging.Likeness,
     merging.Outcome, recall.Dropped, recall.FilledFrame, recall.Frame, recall.NearMiss, recall.Neighbour,
