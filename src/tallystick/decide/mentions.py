@@ -71,7 +71,7 @@ def _from(
 ) -> tuple[list[Link], int]:  # fmt: skip
     """The links of the longest name that begins here, and how many words it has."""
     for size in range(len(said), 0, -1):
-        phrase = re.sub(r"['’]s?$", "", text[said[0].start() : said[size - 1].end()])
+        phrase = re.sub(r"(?:['’]s?|-(?:san|sensei))$", "", text[said[0].start() : said[size - 1].end()])
         if size == 2 and (kind := _THE.fullmatch(phrase)):
             whole = of_short_name(known, entity_key(kind[1]), user, is_last=True)
             if whole and not is_person(whole):

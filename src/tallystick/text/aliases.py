@@ -53,13 +53,17 @@ _ALL = (
 )
 _SAY = r"(?:says?|call(?:s|ed)? (?:it|him|her|them|this)|uses?)"
 _BY_NAME = r"(?:known as|called|named|nicknamed|goes by(?: the name(?: of)?)?|a\.?k\.?a\.?)"
+_NICK = (  # how a nickname of two words begins
+    rf"(?:Big|Little|Old|Young|Aunt(?:ie)?|Uncle|Nan(?:ny|a)?|Gran(?:ny|dma|dpa)?|Doc|Captain|Mad|Lady|Saint) {CAPITAL}"
+)
 _PATTERNS = tuple(  # each with words of which a text must have one
     (cues, re.compile(pattern)) for cues, pattern in (
         ((" known as", " called", " named", " nicknamed", " goes by", " a.k.a", " aka"),
          rf"{_THING}(?: (?:on|in|at|for|of) (?:our|my|the) [a-z]+)?,? (?:(?:is|are|was) )?"
          rf"(?:also |usually |better )?{_BY_NAME},? {_GIVEN}"),
         (("call", "name", "christen", "dubs", "dubbed"),
-         rf"\b{_CALL} {_THING} (?:{_QUOTED}|(?P<given>{CAPITAL}){_END})"),
+         rf"\b{_CALL} (?!(?:{CAPITAL} ){{1,2}}{_NICK}){_THING} (?:{_QUOTED}|(?P<given>{CAPITAL}){_END})"),
+        (("call",), rf"\b{_CALL} (?P<named>{CAPITAL}(?: {CAPITAL})??) (?P<given>{_NICK}){_END}"),
         ((" call",), rf"(?P<named>{_NAME}),? (?:whom|who|which) {_ALL} call(?:s|ed)? {_GIVEN}"),
         (("mean", "talk about"), rf"{_GIVEN},? when (?:they|we|you|people|I) (?:mean|talk about) {_THING}{_END}"),
         (("mean",), rf"\b[Bb]y {_GIVEN} (?:I|we|they) mean {_THING}{_END}"),
@@ -102,6 +106,8 @@ _SHORT = re.compile(  # "hux (huxley tran)"; where words are between, the long n
     rf"(?P<short>{_WORD})(?: ?[=(] ?(?P<plain>{_WORD}(?: {_WORD})?)|,? (?:is|was|aka) (?P<long>{_NAME}))"
     r"(?=[.,;:!?()]|$)"
 )
+_INITIALS = re.compile(r"(?P<named>[^\W\d_][\w'-]*(?: [^\W\d_][\w'-]*){1,3}) \((?P<given>[^\W\d_]{2,4})\)")
+_TITLES = ("prof", "professor", "dr", "mr", "mrs", "ms")
 _OF_SHORT = ("(", "=", " is ", " was ", " aka ")
 _LEAD = len("with ") + 1  # characters before such a name that count
 _AFTER = r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
@@ -156,6 +162,10 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         if len(short) >= _TELLING and long.startswith(short[:_TELLING]) and len(long) > len(short):
             yield short, long
             yield short, long.partition(" ")[0]
+    for match in _INITIALS.finditer(text) if "(" in text else ():
+        named = match["named"].split()
+        if len(named) > 1 and "".join(word[0] for word in named).casefold() == match["given"].casefold():
+            yield _key(" ".join(named[named[0].casefold() in _TITLES :])), _key(match["given"])
     if two := _HAS_TWO[text.isascii()].search(text):
         for match in _FULL.finditer(text, max(0, two.start() - _LEAD)):
             yield _key(match["last"]), _key(match["first"])

@@ -81,7 +81,8 @@ _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (  # in the t
     ("person", r"\bNAME\b[^.]*\b(?:he|she|him|her|his|hers|himself|herself)\b"),
 ))  # fmt: skip
 _UNNAMED = re.compile(  # what is said of a person who is named elsewhere: "my sister bakes bread", "architect, ..."
-    rf"(?:s?he\b|(?:my |our )(?:[a-z]+[ -]){{0,2}}(?:{_PEOPLE})\b(?!['’])|(?:[a-z]+ ){{0,2}}(?:{_PEOPLE})(?=[,.;]))",
+    rf"(?:s?he\b|(?:my |our |the )(?:[a-z]+[ -]){{0,2}}(?:{_PEOPLE})\b(?!['’])"
+    rf"|(?:[a-z]+ ){{0,2}}(?:{_PEOPLE})(?=[,.;]))",
     re.IGNORECASE,
 )
 _CALLED = re.compile(r"\bcall(?:s|ed)? (?:him|her)\b")
@@ -90,6 +91,7 @@ _NO_PERSON = re.compile(
     r"|School|Church|Court|Park|Street|Road|Lane|Bridge|Station|Hospital|Farm|Inn|Bar|Café|Cafe|Shop|Market|Museum|Library"
     r"|Theatre|Group|Team|Council|Office|Party|Union|Society|Trust|Press|Labs?|Works|Studios?|Foundation)\Z"
 )
+_HE = re.compile(r"s?he\b", re.IGNORECASE)
 _OF_ONE = re.compile(r"\b(?:he|him|his|she|her)\b")
 _NAME = rf"{CAPITAL}(?: {CAPITAL}){{0,2}}"
 _SURE = _any("designer developer engineer manager director founder owner boss baker cook waiter nurse doctor teacher"
@@ -172,6 +174,11 @@ def _places(word: str, text: str) -> Iterator[int]:
         if not (text[end : end + 1].isalnum() or text[place - 1 : place].isalnum()):
             yield place
         place = text.find(word, end)
+
+
+def is_of_one(text: str) -> bool:
+    """Whether it goes on about a person: "She joined in May", "everyone calls him Barty"."""
+    return bool(_HE.match(text) or _CALLED.search(text[:LONGEST]))
 
 
 def of_oneself(text: str) -> str:

@@ -279,3 +279,20 @@ def test_a_name_in_short_begins_no_second_page(memory):
 
     memory.remember("Idris is our electrician")
     assert filed(memory, "Idris Vaughan rang about the kitchen") == "person-idris"
+
+
+def test_whoever_is_called_she_is_the_only_person_of_the_statement_before_in_its_session(memory):
+    memory.remember("Helena Novak is our doctor", session="monday")
+    said = [memory.remember(text, session="monday") for text in ("She operates on Fridays", "The staff call her Leni")]
+
+    assert [each.about for each in said] == ["person-helena-novak"] * 2
+    assert filed(memory, "Leni needs new gloves") == "person-helena-novak"
+    assert filed(memory, "She is tired") == ""  # of no session
+    assert filed(memory, "She is tired", session="tuesday") == ""
+    memory.remember("Ola Berg is our nurse, as Helena knows", session="monday")
+    assert filed(memory, "She is tired", session="monday") == ""  # one of two
+
+
+def test_what_an_agent_says_of_her_is_filed_under_nobody(memory, agent):
+    memory.remember("Helena Novak is our doctor", session="monday")
+    assert filed(agent, "She hates the new gloves", session="monday") == ""

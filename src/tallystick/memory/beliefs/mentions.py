@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tallystick.decide.mentions import links_in
 from tallystick.projections.index import statements as sql
-from tallystick.projections.index.search import Scope
+from tallystick.projections.index.search import NOW, Scope
 from tallystick.records.entity import Link
 
 if TYPE_CHECKING:
@@ -39,14 +39,24 @@ def links_of(context: Context, episodes: EpisodeStore, name: str, user: str, pat
             said, session, seq = _Said(episode.content, "", episode.agent), episode.session, episode.seq
         if folder.outlet is not None and folder.outlet.reader.withholds(version):
             return []
-        scope = Scope(user, path=on, session=session, now=folder.ledger.now()).on(state.paths)
-        before = context.index.glance(lambda file: _before(file, scope, seq)) if session else None
-        earlier = links_in(state, before.text, user, on, about=before.about, agent=before.agent) if before else ()
-        named = [link.entity for link in earlier]
-        return links_in(state, said.text, user, on, about=said.about, agent=said.agent, before=named)
+        before = named_before(context, user, on, session, seq)
+        return links_in(state, said.text, user, on, about=said.about, agent=said.agent, before=before)
 
 
-def _before(file: IndexFile, scope: Scope, seq: int) -> _Said | None:
-    """The last statement of a session before an event."""
+def named_before(context: Context, user: str, path: str, session: str, seq: int = NOW) -> list[str]:
+    """The entities that the last statement of a session before an event is about or names, the surest first."""
+    folder = context.folder
+    if not session or folder.root is None or folder.ledger.in_batch():
+        return []
+    state = folder.state
+    scope = Scope(user, path=path, session=session, now=folder.ledger.now()).on(state.paths)
+    if scope.is_nobodys():
+        return []
+    found = context.index.glance(lambda file: _last(file, scope, seq))
+    links = links_in(state, found.text, user, path, about=found.about, agent=found.agent) if found else ()
+    return [link.entity for link in links]
+
+
+def _last(file: IndexFile, scope: Scope, seq: int) -> _Said | None:
     row = file.db.execute(sql.SAID_LAST, {**scope.values(), "before": seq}).fetchone()
     return None if row is None else _Said(*row)

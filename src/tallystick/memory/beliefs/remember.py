@@ -35,11 +35,13 @@ from tallystick.records.belief import (
     RememberResult,
     Statement,
 )
+from tallystick.records.entity import is_person
 from tallystick.records.event import Draft
 from tallystick.records.operations import BELIEF_SUPERSEDE
 from tallystick.records.policy import DEFAULT, is_above
 from tallystick.state.beliefs import CurrentVersion
-from tallystick.text.entities import VERSION
+from tallystick.state.pages import PROFILE
+from tallystick.text.entities import VERSION, is_of_one
 
 if TYPE_CHECKING:
     from tallystick.memory.core.context import Context
@@ -148,8 +150,18 @@ class RememberService:
             return before.about if before.trust not in DEFAULT.quarantined else ""
         with self._folder.ledger.reading():
             used = partial(self._surroundings.kind_in_use, statement)
-            about = filed_under(self._folder.state, statement, asker, used)
+            about = filed_under(self._folder.state, statement, asker, used) or self._of_whom_before(statement, asker)
         return about if about and self._gate.masks.words(statement.text) == statement.text else ""
+
+    def _of_whom_before(self, statement: Statement, asker: str) -> str:
+        """The only person whom the last statement of the session names, if this one begins with "she"."""
+        if asker != "human" or not is_of_one(statement.text) or not isinstance(statement.session, str):
+            return ""
+        from tallystick.memory.beliefs.mentions import named_before
+
+        named = named_before(self._context, statement.user, statement.path, statement.session)
+        people = [each for each in named if is_person(each) and each != PROFILE]
+        return people[0] if len(people) == 1 else ""
 
     def _repeated(self, statement: Statement, asker: str) -> Belief | None:
         """The active belief that a program repeats because recall served it: it does not become a second one."""
