@@ -14,7 +14,7 @@ from tallystick.decide.entities import entities_called, of_short_name
 from tallystick.records.entity import Link, entity_key, is_person, keys_of
 from tallystick.state.pages import PROFILE
 from tallystick.state.state import State
-from tallystick.text.aliases import MINE, NO_NAME
+from tallystick.text.aliases import MINE, NO_NAME, PLACES
 from tallystick.text.entities import ALSO_WORDS, is_name_in, kind_in
 from tallystick.text.recall_words import STOP
 
@@ -23,7 +23,7 @@ _MOST_WORDS = 4  # of a name
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{2,}")  # scripts without spaces
 _QUOTES = re.compile(r"[\"“”]")
-_PLACE = re.compile(r" (?:Street|St|Road|Rd|Lane|Avenue|Ave|Square|Park|Bridge|Station|Hospital|College)\b")
+_PLACE = re.compile(rf" (?:{PLACES})\b")
 _LONGER = re.compile(r" [A-ZÀ-Þ]")  # a name goes on
 _THE = re.compile(r"(?:the|our|my) ([a-z]+)", re.IGNORECASE)
 _I = frozenset("i i'm im i've i'd i'll my me mine myself".split())  # noqa: SIM905
@@ -82,7 +82,10 @@ def _from(
             return [], size
         is_name = size == 1 and phrase[:1].isupper() and not _LONGER.match(text, said[0].end())
         is_name = is_name and (is_name_in(phrase, text) or kind_in(phrase, text) == "person")
-        if links := _links(known, re.sub("^our ", MINE, phrase, flags=re.IGNORECASE), user, path, is_name=is_name):
+        links = _links(known, re.sub("^our ", MINE, phrase, flags=re.IGNORECASE), user, path, is_name=is_name)
+        if size == 1 and phrase.islower() and text[:1].isupper():  # "The heather blooms"
+            links = [link for link in links if link.why != "first name"]
+        if links:
             return links, size
     return [], 1
 

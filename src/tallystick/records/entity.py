@@ -17,7 +17,7 @@ PREFIXES = ("user", "project", "tool", "topic", "person", "org", "event")
 THING = "thing"  # an entity without a page
 
 _PLAIN = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-_TITLES = frozenset("the mr mrs ms miss dr prof professor".split())  # noqa: SIM905
+_TITLES = frozenset("the mr mrs ms miss dr prof professor inspector sergeant reverend".split())  # noqa: SIM905
 _WRITABLE = re.compile(r"[\w '’.,:&()-]+\Z")
 READABLE = 60  # characters of a page's name that come from an entity's
 _LONGEST = 300  # characters of a name

@@ -112,9 +112,14 @@ _OF_SHORT = ("(", "=", " is ", " was ", " aka ")
 _LEAD = len("with ") + 1  # characters before such a name that count
 _AFTER = r"(?=,|:| \(|\.|$| is\b| has\b| leads\b| runs\b| owns\b| started\b| takes\b| will\b)"
 _HAS_TWO = re.compile(rf"{CAPITAL} {CAPITAL}{_AFTER}"), re.compile(rf"[A-Z][\w'-]* [A-Z][\w'-]*{_AFTER}")
+PLACES = (  # and other things that are named after people
+    "Street|St|Road|Rd|Lane|Avenue|Ave|Square|Park|Bridge|Station|Hospital|College|House|Hall|Centre|Center|Hotel|Club"
+    "|School|Church|Court|Farm|Inn|Bar|Café|Cafe|Shop|Market|Museum|Library|Theatre|Group|Team|Council|Office|Party|Union"
+    "|Society|Trust|Press|Labs?|Works|Studios?|Foundation"
+)
 _FULL = re.compile(  # a first name and a last one, where a person is introduced
     r"(?:^|[.,;:(] |\b(?:is|and|with|by|from|for|to|our|my) )"
-    rf"(?P<first>{CAPITAL}) (?P<last>{CAPITAL}){_AFTER}"
+    rf"(?P<first>{CAPITAL}) (?P<last>(?!(?:{PLACES})\b){CAPITAL}){_AFTER}"
 )
 NO_NAME = frozenset(  # they begin no name
     """

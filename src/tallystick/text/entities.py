@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tallystick.text.aliases import CAPITAL, NO_NAME, RELATIONS
+from tallystick.text.aliases import CAPITAL, NO_NAME, PLACES, RELATIONS
 from tallystick.text.recall_words import STOP
 
 LONGEST = 600  # characters of a text that are read
@@ -20,7 +20,12 @@ _ROLES = (
     " student lawyer accountant architect analyst researcher scientist writer editor photographer artist musician"
     " consultant intern apprentice assistant secretary officer driver farmer gardener"
     " carpenter electrician plumber colleague friend neighbour neighbor flatmate roommate coach trainer mate maintainer"
-    " pianist cellist violinist guitarist singer"
+    " pianist cellist violinist guitarist singer drummer conductor composer dancer actor actress translator interpreter"
+    " journalist reporter producer publisher programmer administrator receptionist bookkeeper treasurer chairman"
+    " chairwoman caretaker janitor inspector surgeon physiotherapist therapist technician beekeeper warden clerk judge"
+    " mayor pilot priest vicar barber butcher tailor tenant solicitor barrister notary midwife paramedic pharmacist"
+    " optician surveyor builder roofer painter joiner mechanic cleaner barista referee librarian historian biologist"
+    " chemist physicist economist lecturer postdoc headteacher"
 )
 _ACTS = (
     "said says told tells asked asks wants wanted likes liked loves loved hates prefers lives lived works worked joined"
@@ -65,6 +70,7 @@ _PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in (  # in the t
     ("person", r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? NAME\b"),
     ("person", rf"\b(?:my|our|his|her|their) (?:[a-z]+ ){{0,2}}(?:{_PEOPLE})s?(?: is| =|,|:)? NAME\b"),
     ("person", rf"\bNAME{_IS}(?:{_PEOPLE})\b"),
+    ("person", r"\bNAME,? (?:(?:the|an?|our|my) [a-z]+(?: [a-z]+)? )?who\b"),
     ("person", rf"\bNAME'?s (?:{_any(_OWN)})\b"),
     ("org", r"\bNAME,? (?:GmbH|AG|Inc|Ltd|LLC|Corp|Co|PLC|SA|BV)\b"),
     ("org", rf"\b(?:{_FIRMS}|client|customer) NAME\b"),
@@ -87,9 +93,7 @@ _UNNAMED = re.compile(  # what is said of a person who is named elsewhere: "my s
 )
 _CALLED = re.compile(r"\bcall(?:s|ed)? (?:him|her)\b")
 _NO_PERSON = re.compile(
-    r"\A(?:Client|Customer|Supplier|Hotel|Team|Class|Project|Saint|St|New|Old)\b|\b(?:House|Hall|Cent(?:re|er)|Hotel|Club"
-    r"|School|Church|Court|Park|Street|Road|Lane|Bridge|Station|Hospital|Farm|Inn|Bar|Café|Cafe|Shop|Market|Museum|Library"
-    r"|Theatre|Group|Team|Council|Office|Party|Union|Society|Trust|Press|Labs?|Works|Studios?|Foundation)\Z"
+    rf"\A(?:Client|Customer|Supplier|Hotel|Team|Class|Project|Saint|St|New|Old)\b|\b(?:{PLACES})\Z"
 )
 _HE = re.compile(r"s?he\b", re.IGNORECASE)
 _OF_ONE = re.compile(r"\b(?:he|him|his|she|her)\b")
@@ -97,7 +101,9 @@ _NAME = rf"{CAPITAL}(?: {CAPITAL}){{0,2}}"
 _SURE = _any("designer developer engineer manager director founder owner boss baker cook waiter nurse doctor teacher"
              " student lawyer accountant architect plumber electrician gardener carpenter colleague friend neighbour"
              " neighbor flatmate roommate landlord landlady supervisor brother sister son daughter mother father wife"
-             " husband partner uncle aunt cousin niece nephew")  # fmt: skip
+             " husband partner uncle aunt cousin niece nephew inspector surgeon therapist physiotherapist technician"
+             " midwife mechanic caretaker receptionist bookkeeper treasurer translator librarian pharmacist beekeeper"
+             " builder tenant solicitor")  # fmt: skip
 _SUBJECT = re.compile(
     rf"(?P<relation>(?:[Mm]y|[Oo]ur) (?:[a-z]+ )?(?:{_SURE}),? )?(?P<title>(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor)\.? )?"
     rf"(?:[Tt]he )?(?P<name>{_NAME}|[a-z][\w-]+)(?P<role>(?:,[^.,]*,)? (?:is|was) (?:my|our|the|an?) (?:[a-z]+ ){{0,2}}"

@@ -238,6 +238,9 @@ def test_another_users_words_show_no_name(memory):
         ("Rudy Pelkey brought the mixer", "person-rudy-pelkey"),  # a full name, and what people do
         ("Rose Atkins, our baker, is away", "person-rose-atkins"),  # a rose is a flower, Rose Atkins is not
         ("Larkfield House has a garden", ""),
+        ("Leopold Avenue is being resurfaced", ""),
+        ("Heather Lomax is the bee inspector of the valley", "person-heather-lomax"),
+        ("Grant Mallory, the one who has the keys, is late", "person-grant-mallory"),
         ("Client Medivar makes pumps", ""),
         ("The Aldgate Quartet pays in spring", ""),
         ("After Easter she brought cake", ""),

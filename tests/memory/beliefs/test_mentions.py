@@ -34,6 +34,8 @@ def found(memory: Memory, text: str, **said: str) -> dict[str, str]:
         ("I like rain", {"user-preferences": "about", "user-profile": "speaker"}),
         ("The rain stops. May it never come back", {}),
         ("Mayan drawings are old", {}),
+        ("The drawings that maya made", {}),  # it has capitals, and this word has none
+        ("Maya Street is closed", {}),
     ],
 )
 def test_an_entity_is_named(memory, text, links):
