@@ -320,7 +320,10 @@ class Follower(ABC, Generic[Set]):
             self.close()
             raise NotWritten(f"{self.place} could not be written ({error}); make room and try again") from error
         if isinstance(error, Stale):
+            head = self.ledger.head.seq
             self.ledger.refresh()  # whoever is erasing those words at this moment replaces the file
+            if self.ledger.head.seq != head and not tried:
+                return  # another process has led the rows on, to what was not read here yet
         rows, code = self._rows, _code(error)
         if rows is None or not rows.is_in_place() or (code in _ONCE and not tried):
             self.close()  # somebody has replaced it, or the system has failed once

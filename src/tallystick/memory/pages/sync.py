@@ -250,6 +250,8 @@ class Sync:
                 file.size, file.mtime, file.ctime, file.inode = read.stamp.settled(time.time_ns())
                 db.restamp(file)
             return None
+        if file and file.is_gone and db.was_rendered(path, read.digest):  # nobody changed it since: it is to go
+            return None
         self._looked[path] = None
         page = self._at.parsed(file, read)
         whose = (file.user, file.about) if file else self._whose(db, path, page)
@@ -405,7 +407,7 @@ class Sync:
         if file is None:
             return
         if each is None:
-            is_new = self._at.bring(db, file, self._as_it_was(path, file), mark=mark)
+            is_new = self._at.bring(db, file, self._as_it_was(db, path, file), mark=mark)
         else:
             rows = db.entries(path) if rows is None else rows
             there = {entry.id for entry in each.page.entries} | each.found.garbled
@@ -425,13 +427,15 @@ class Sync:
             self._written[path] = None
             self._problems += [SyncNote(path, 0, _BACK)] if each is not None and each.is_put_back else []
 
-    def _as_it_was(self, path: str, file: File) -> Read | None:
+    def _as_it_was(self, db: PagesFile, path: str, file: File) -> Read | None:
         """The file, in which nobody but us wrote. Raced, if somebody did."""
         last, self._last = self._last, None
         if last is not None and last[0] == path:
             return last[1]
         read = self._at.folder.read(path)
-        if read is not None and (self._is_being_saved(read) if is_blank(read.data) else read.digest != file.digest):
+        if read is None or read.digest == file.digest or (file.is_gone and db.was_rendered(path, read.digest)):
+            return read
+        if not is_blank(read.data) or self._is_being_saved(read):
             raise Raced
         return read
 
